@@ -22,7 +22,7 @@ from pydantic import JsonValue
 
 from gateval.domain.base import JsonObject
 from gateval.domain.strict_json import DEPTH_LIMIT
-from gateval.formats.templates import PARTS_LIMIT, Budget, Names, fill, parsed, text_of
+from gateval.formats.templates import PARTS_LIMIT, Budget, Expression, Names, fill, parsed, text_of
 
 if TYPE_CHECKING:
     from jsonpath_rfc9535 import JSONPathQuery, JSONValue
@@ -187,6 +187,14 @@ def check_template(source: str, *, sent: bool = False) -> None:
     usual = len(source) <= SOURCE_LIMIT and source.count("{{") <= PARTS_LIMIT // 20
     if not usual or re.search(r"\{[{%#]", _PLACEHOLDER.sub("", source)):
         parsed(source, _SENT if sent else _REQUEST)
+
+
+def begun_in(source: str) -> list[str]:
+    """Return which names of what was begun a template takes, "" where it takes all."""
+    if "begun" not in source or "{{" not in source:
+        return []
+    paths = [part.path for part in parsed(source, _SENT) if isinstance(part, Expression)]
+    return ["".join(map(str, path[1:2])) for path in paths if path[:1] == ("begun",)]
 
 
 def render(source: str, values: JsonObject, budget: Budget) -> JsonValue:

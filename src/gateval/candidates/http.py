@@ -13,7 +13,7 @@ from contextlib import AsyncExitStack
 from dataclasses import replace
 from functools import partial
 from http import HTTPStatus
-from typing import Any
+from typing import Any, TypeVar
 from urllib.parse import quote as percent_encode
 from urllib.parse import urlencode
 from uuid import uuid4
@@ -60,6 +60,7 @@ from gateval.safe.legible import shorten
 from gateval.wire.base import write_json
 
 _WITH_BODY = frozenset({"POST", "PUT", "PATCH"})
+_IN_PATHS = "/?&=%:@!$'()*+,;~-._"
 _CONTROL = re.compile(r"[\x00-\x08\x0a-\x1f\x7f]")
 
 
@@ -81,7 +82,7 @@ def write_request(
         (name, _header(name, text, values, budget)) for name, text in written.headers.items()
     ]
     target = "".join(
-        percent_encode(text, safe="/?&=%:@!$'()*+,;~-._" if literal else "", errors="replace")
+        percent_encode(text, safe=_IN_PATHS if literal else "", errors="replace")
         for text, literal in bounded.render_text(written.path, values, budget)
     )
     body: bytes | None = None
@@ -161,6 +162,7 @@ class Exchange:
         self._request = request
         self._conversation = uuid4().hex
         self._begun: JsonObject | None = None
+        self._until = 0.0
         self.heard: Answer | NoAnswer | None = None
         self.whole = True
         self.dead = False
@@ -189,6 +191,7 @@ class Exchange:
         if session:
             session.begin(request.key.repetition, request.replay, request.caller)
         began, late = clock.monotonic(), False
+        self._until = began + request.timeout_seconds
         try:
             said: ProgramAnswer | _Failed = await self._said(request)
         except _Failed as error:
@@ -217,7 +220,7 @@ class Exchange:
         """Return what the server said. Raises `_Failed`."""
         playground = str(request.playground.root) if request.playground else ""
         if self._begun is None:
-            request = await self._begin(request, playground)
+            self._begun = await self._begin(request, playground)
         try:
             if self._options.request.preset is not None:
                 written = await self._by_protocol(request, playground)
@@ -231,37 +234,33 @@ class Exchange:
                 )
         except (TemplateError, PresetError) as error:
             raise _Failed(f"The request could not be made: {error}.", whole=True)
-        reply = await self._accepted(written, request.timeout_seconds)
+        reply = await self._accepted(written)
         kind = reply.content_type.partition(";")[0].strip().lower()
         read = partial(read_response, self._options.answer, reply.body, kind)
         try:
-            return read() if len(reply.body) < READ_ASIDE else await asyncio.to_thread(read)
+            return await _aside(read, reply.body)
         except ClaimError as error:
             raise _Failed(f"The server's answer cannot be used: {error}.", whole=True)
 
-    async def _begin(self, request: TrialRequest, playground: str) -> TrialRequest:
-        """Send what begins a trial; return the request with the time that is left."""
-        clock, agent = self._instance.launch.context.clock, self._instance.launch.agent
-        began, begun, left = clock.monotonic(), JsonObject(), request.timeout_seconds
+    async def _begin(self, request: TrialRequest, playground: str) -> JsonObject:
+        """Send what begins a trial; return what was answered, by name."""
+        agent, begun = self._instance.launch.agent, JsonObject()
         for name, one in self._options.request.begin.items():
             try:
                 written = write_request(one, request.input, playground, agent, begun)
             except TemplateError as error:
                 raise _Failed(f"The request `begin.{name}` could not be made: {error}.", whole=True)
-            reply = await self._accepted(written, left)
-            text = reply.body.decode("utf-8", "replace")
+            reply = await self._accepted(written)
             try:
-                begun[name] = read_json(text) if text.strip() else None
+                begun[name] = await _aside(partial(_begun, reply.body), reply.body)
             except NotStrictJson as error:
                 reason = f"The server's answer to `begin.{name}` is no JSON ({error})."
                 raise _Failed(reason, whole=True) from None
-            left = max(request.timeout_seconds - (clock.monotonic() - began), 0.001)
-        self._begun = begun
-        return replace(request, timeout_seconds=left)
+        return begun
 
-    async def _accepted(self, written: LocalRequest, seconds: float) -> LocalReply:
+    async def _accepted(self, written: LocalRequest) -> LocalReply:
         """Return the reply to a request that the server took. Raises `_Failed` for others."""
-        reply = await self._reply(written, seconds)
+        reply = await self._reply(written)
         what = f"{written.method} {quote(written.target)}"
         if 300 <= reply.status < 400:
             target = f" to {quote(reply.location)}" if reply.location else ""
@@ -282,38 +281,41 @@ class Exchange:
         told = Asked(asked, uuid4().hex, self._conversation if goes_on else "")
         preset = PRESETS[options.preset or ""]
         if preset.body is None:
-            path, headers, body = a2a_question(await self._card(request.timeout_seconds), told)
+            path, headers, body = a2a_question(await self._card(), told)
         else:
             path, headers, body = preset.path, preset.headers, preset.body(told)
         more = object_of(options.body)
         accepts = {"Accept": "text/event-stream, application/json", **headers, **options.headers}
         whole = options.model_copy(
-            update={"path": options.path or path, "headers": accepts, "body": more}
+            update={"path": options.path or "/", "headers": accepts, "body": more}
         )
         agent = self._instance.launch.agent
         written = write_request(whole, asked, playground, agent, self._begun)
         own = json.loads(written.body or b"{}")
+        if not options.path:  # a card's is the server's word, and no template
+            written = written._replace(target=percent_encode(path, safe=_IN_PATHS))
         return written._replace(body=write_json({**body, **own}))
 
-    async def _card(self, seconds: float) -> JsonValue:
+    async def _card(self) -> JsonValue:
         """Return the card of the A2A agent that the server is, which it gives once."""
         for path in () if self._instance.card else CARDS:
-            reply = await self._reply(LocalRequest("GET", path), seconds)
+            reply = await self._reply(LocalRequest("GET", path))
             if reply.status == HTTPStatus.OK:
                 self._instance.card = reply.body
                 break
         if not self._instance.card:
             raise PresetError(f"the server has no agent card at {CARDS[0]}")
         try:
-            return read_json(self._instance.card.decode("utf-8", "replace"))
+            return await _aside(partial(_begun, self._instance.card), self._instance.card)
         except NotStrictJson as error:
             raise PresetError(f"the agent card is no JSON ({error})") from None
 
-    async def _reply(self, written: LocalRequest, seconds: float) -> LocalReply:
-        """Wait for the answer, or for the end of the process, whichever comes first."""
+    async def _reply(self, written: LocalRequest) -> LocalReply:
+        """Wait for the answer, as long as the trial has time, or for the end of the process."""
+        left = self._until - self._instance.launch.context.clock.monotonic()
         ended = self._instance.running.ended
         call = asyncio.ensure_future(
-            self._instance.ask(written, seconds=seconds, limit=ANSWER_LIMIT)
+            self._instance.ask(written, seconds=max(round(left, 1), 0.01), limit=ANSWER_LIMIT)
         )
         either: set[asyncio.Future[Any]] = {call, ended}
         try:
@@ -352,6 +354,20 @@ class Exchange:
         errors = last_lines(complained, DETAIL_LINES)
         prints = last_lines(printed, DETAIL_LINES - len(errors))
         return (server_line(self._instance.launch.command), *errors, *prints)
+
+
+Read = TypeVar("Read")
+
+
+async def _aside(read: Callable[[], Read], body: bytes) -> Read:
+    """Read a body, in a thread if it is large."""
+    return read() if len(body) < READ_ASIDE else await asyncio.to_thread(read)
+
+
+def _begun(body: bytes) -> JsonValue:
+    """Read what was answered before the question; None where that was nothing."""
+    text = body.decode("utf-8", "replace")
+    return read_json(text) if text.strip() else None
 
 
 Asking = Callable[[Exchange], Awaitable[Answer | NoAnswer]]

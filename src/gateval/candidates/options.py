@@ -224,8 +224,6 @@ _OURS = frozenset({
 
 Path = Annotated[str, Field(max_length=2000)]
 
-_BEGUN = re.compile(r"\{\{[^}]{0,200}?\bbegun\.(\w+)")
-
 
 class PlainRequest(Spec):
     """A request to the server. `path`, `headers`, `body` and `form` are templates."""
@@ -289,6 +287,11 @@ class PlainRequest(Spec):
             _checked(f"form.{name}", value)
         return form
 
+    def texts(self) -> Iterator[str]:
+        """Yield all templates of the request."""
+        yield from (self.path, *self.headers.values(), *(self.form or {}).values())
+        yield from (text for _, text in _texts(self.body) if isinstance(text, str))
+
     @model_validator(mode="after")
     def _no_body_where_none_is_sent(self) -> Self:
         sent = self.body is not None or self.form is not None
@@ -342,11 +345,12 @@ class Request(PlainRequest):
         known: list[str] = []
         sent: dict[str, PlainRequest] = {**self.begin, "": self}
         for name, one in sent.items():
-            texts = one.model_dump_json(include={"path", "headers", "body", "form"})
-            if strange := next((word for word in _BEGUN.findall(texts) if word not in known), ""):
+            named = [word for text in one.texts() for word in bounded.begun_in(text)]
+            if strange := [word for word in named if (word or not known) and word not in known]:
                 before = ", ".join(f"`{word}`" for word in known) or "none"
+                what = f"begun.{strange[0]}".rstrip(".")
                 raise ValueError(
-                    f"{f'`begin.{name}`' if name else 'a template'} names `begun.{strange}`, which "
+                    f"{f'`begin.{name}`' if name else 'a template'} names `{what}`, which "
                     f"no request before it gives (before it: {before}); write it under `begin`"
                 )
             known.append(name)

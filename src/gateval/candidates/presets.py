@@ -6,6 +6,7 @@ server takes it for more of a conversation that it remembers, but one that is to
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping
 from typing import NamedTuple
 from urllib.parse import urlsplit
@@ -16,6 +17,8 @@ from gateval.domain.base import JsonObject
 from gateval.domain.manifests.fixture import FixtureInput
 from gateval.domain.manifests.messages import text_of
 from gateval.domain.strict_json import list_of, value_at
+
+_VERSION = re.compile(r"[0-9.]{1,20}")
 
 CARDS = ("/.well-known/agent-card.json", "/.well-known/agent.json")
 """Where an A2A server has its card: since version 0.3, and before it."""
@@ -169,8 +172,11 @@ def a2a_question(card: JsonValue, asked: Asked) -> A2aQuestion:
     if asked.conversation:
         message["contextId"] = asked.conversation
     body: JsonObject = {"jsonrpc": "2.0", "id": asked.name, "method": method, "params": params}
-    address = urlsplit(url)
-    path = (address.path or "/") + (f"?{address.query}" if address.query else "")
+    try:
+        address = urlsplit(url)
+    except ValueError:
+        raise PresetError("the agent card's address for JSON-RPC is none") from None
+    path = f"/{address.path.lstrip('/')}" + (f"?{address.query}" if address.query else "")
     return A2aQuestion(path, headers, body)
 
 
@@ -188,7 +194,8 @@ def _interface(card: JsonValue) -> tuple[str, str]:
                 found.append((one.get("url"), one.get("protocolVersion")))
     if card.get("preferredTransport", "JSONRPC") == "JSONRPC":
         found.append((card.get("url"), card.get("protocolVersion")))
-    known = [(url, str(version or "0.3")) for url, version in found if isinstance(url, str)]
+    plain = [(url, _VERSION.fullmatch(str(version))) for url, version in found]
+    known = [(url, said[0] if said else "0.3") for url, said in plain if isinstance(url, str)]
     if not known:
         raise PresetError("the agent card names no address for JSON-RPC, which the gate speaks")
     return max(known, key=lambda one: one[1].startswith("1"))

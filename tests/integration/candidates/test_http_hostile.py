@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import gc
+import json
 import resource
 import time
 from pathlib import Path
 
 import pytest
 
+from gateval.domain.base import JsonObject
 from gateval.domain.trials.trial import Answer, Cause, NoAnswer
 from tests.helpers.candidates import World, ask, no_survivors, open_files
 from tests.helpers.serving import HTTP, SOCKET, answers, server, serving
@@ -70,6 +72,95 @@ def test_it_costs_one_trial_and_leaves_nothing(
     gc.collect()
     assert open_files() == files
     assert time.monotonic() - began < 50
+
+
+CARDS = [
+    ("http://[", "The request could not be made: the agent card's address for JSON-RPC is none."),
+    ("http://h/{{ prompt }}?a={% x", "/%7B%7B%20prompt%20%7D%7D?a=%7B%%20x"),
+    ("agent", "/agent"),
+    ("//h//elsewhere.example/x", "/elsewhere.example/x"),
+]
+
+
+@pytest.mark.parametrize(("url", "said"), CARDS)
+def test_the_address_of_an_agent_card_is_a_path_and_no_template(
+    url: str, said: str, tmp_path: Path
+) -> None:
+    card = json.dumps({"url": url, "protocolVersion": "1{{ x"})
+    world = serving(
+        tmp_path,
+        f"""
+class Mine(Handler):
+    def do_GET(self): self.say(200, {card.encode()!r})
+    def answer(self, body): self.say(200, {{"reply": self.path}})
+serve(Mine)
+""",
+    )
+    (found,) = answers(world, server(request={"preset": "a2a"}), ask("hi"))
+    assert (found.output if isinstance(found, Answer) else found.reason) == said
+    assert isinstance(found, Answer) or found.cause is Cause.CANDIDATE
+
+
+BEGUN: list[tuple[bytes, str]] = [
+    (b'{"id": 1e400}', "is no JSON (a number is too big)."),
+    (b"[" * 100_000, "is no JSON (it is nested more than 100 levels deep)."),
+    (b'{"id": "' + b"x" * 1_100_000 + b'"}', "The server answered with more than 1,048,576 bytes."),
+    (b'{"id": "\\r\\nX: y"}', "the header `X-Id` would hold a line break"),
+    (b'{"id": "{{ prompt }}"}', "{{ prompt }} /{{ prompt }}"),
+    (b'{"id": "../?#"}', "../?# /../?#"),
+    (b'"id"', "the server did not give `begun.it.id`"),
+]
+
+
+@pytest.mark.parametrize(("given", "said"), BEGUN)
+def test_what_a_server_begins_with_is_a_value_and_nothing_else(
+    given: bytes, said: str, tmp_path: Path
+) -> None:
+    world = serving(
+        tmp_path,
+        """
+from urllib.parse import unquote
+class Mine(Handler):
+    def do_POST(self):
+        if self.path == "/begin": self.say(200, open("given", "rb").read())
+        else: self.say(200, {"reply": self.headers["X-Id"] + " " + unquote(self.path)})
+serve(Mine)
+""",
+    )
+    world.write("given", given.decode())
+    agent = server(
+        request={
+            "begin": {"it": {"path": "/begin"}},
+            "path": "/{{ begun['it'].id }}",
+            "headers": {"X-Id": "{{ begun.it.id }}"},
+        }
+    )
+    (found,) = answers(world, agent, ask("hi"))
+    assert said in (found.output if isinstance(found, Answer) else found.reason)
+    assert isinstance(found, Answer) or found.cause is Cause.CANDIDATE
+
+
+def test_requests_that_begin_share_the_time_of_the_trial(tmp_path: Path) -> None:
+    world = serving(
+        tmp_path,
+        """
+class Mine(Handler):
+    def do_GET(self):
+        time.sleep(0.8)
+        self.say(404, {})
+    def do_POST(self):
+        time.sleep(0.8)
+        self.say(200, {"reply": "late"})
+serve(Mine)
+""",
+    )
+    begin: JsonObject = {name: {"path": "/"} for name in ("a", "b", "c")}
+    requests: list[JsonObject] = [{"path": "/", "begin": begin}, {"preset": "a2a"}]
+    for request in requests:
+        (found,) = answers(world, server(request=request), ask("hi", timeout=1.5))
+        assert isinstance(found, NoAnswer)
+        assert found.timed_out, found.reason
+        assert found.seconds < 2.2
 
 
 def test_an_answer_that_comes_before_the_question_was_read(tmp_path: Path) -> None:

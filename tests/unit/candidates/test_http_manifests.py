@@ -50,6 +50,9 @@ CASES = [
     ("body: {message: \"{{ prompt }}\"}", "method: GET\n      form: {text: x}", "spec.runtime.request: a GET request has no body"),
     ("path: /chat", "path: '/chat/{{ begun.chat.id }}'", "11:7: spec.runtime.request: a template names `begun.chat`, which no request before it gives (before it: none); write it under `begin`"),
     ("path: /chat", "path: /chat\n      begin: {chat: {path: '/{{ begun.user.id }}'}, user: {path: /u}}", "`begin.chat` names `begun.user`, which no request before it gives (before it: none)"),
+    ("path: /chat", "path: \"/chat/{{ begun['chat'].id }}\"", "a template names `begun.chat`, which no request before it gives"),
+    ("path: /chat", "path: '/chat/{{ begun }}'", "a template names `begun`, which no request before it gives"),
+    ("path: /chat", "path: /chat\n      begin: {chat: {path: /c, body: [{a: \"{{ prompt }}{{ begun['user']['id'] }}\"}]}, user: {path: /u}}", "`begin.chat` names `begun.user`, which"),
     ("path: /chat", "path: /chat\n      begin: {chat: {}}", "spec.runtime.request.begin.chat: say where the server is asked: `path`"),
     ("path: /chat", "path: /chat\n      begin: {chat: {path: /c, method: GET, body: 1}}", "begin.chat: a GET request has no body"),
     ("path: /chat", "path: /chat\n      begin: {my-chat: {path: /c}}", "spec.runtime.request.begin.my-chat: "),
@@ -62,8 +65,17 @@ def _problems(text: str) -> list[str]:
     return [str(problem).removeprefix("a.yaml:") for problem in found]
 
 
-def test_it_is_fine_as_it_stands() -> None:
-    assert _problems(AGENT) == []
+FINE = [
+    "path: /chat",
+    "path: '/chat/{{ input.payload.begun.id }}'",
+    "path: \"/chat/{{ 'begun.x' }}\"",
+    "path: \"/chat/{{ begun['a'].id }}{{ begun | tojson }}\"\n      begin: {a: {path: /a}}",
+]
+
+
+@pytest.mark.parametrize("path", FINE)
+def test_it_is_fine_as_it_stands(path: str) -> None:
+    assert _problems(AGENT.replace("path: /chat", path)) == []
 
 
 @pytest.mark.parametrize(
