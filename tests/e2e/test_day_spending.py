@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import json
+import os
 import signal
 import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from gateval.adapters.machine import SystemClock
+from gateval.adapters.store import STORE_FOLDER, segment_name
 from tests.e2e.test_budgets import AGENT, OUTPUT, PRICE, fine, shop
 from tests.helpers.calibrations import calibration, verdict
 from tests.helpers.command import gateval, start_gateval
@@ -257,3 +260,46 @@ def test_a_run_that_an_error_ends_counts_what_it_asked_for(tmp_path: Path) -> No
         done = gateval(repo, "run", "clerk-eval", GATEVAL_VIEWS="nope", **environ)
         assert (done.returncode, server.calls) == (2, []), done.stdout + done.stderr
     assert entries(repo) == ["usd=0.000000 over"]
+
+
+def spoiling(folder: Path, notes: Callable[[Path], None]) -> Callable[[Call], Answer]:
+    """A provider of which each answer spoils the notes of a run below `folder`, and its store."""
+
+    def answer(call: Call) -> Answer:
+        for spent in folder.rglob("spent.txt"):
+            notes(spent)
+            (spent.parent / STORE_FOLDER / segment_name(1)).mkdir(exist_ok=True)
+        return fine(call)
+
+    return answer
+
+
+def _empty(spent: Path) -> None:
+    spent.write_text("")
+
+
+def _long(spent: Path) -> None:
+    with spent.open("r+b") as file:
+        file.truncate(80 << 20)
+
+
+def _link(spent: Path) -> None:
+    spent.unlink()
+    spent.symlink_to("/proc/self/stat")
+
+
+def _pipe(spent: Path) -> None:
+    spent.unlink()
+    os.mkfifo(spent)
+
+
+@pytest.mark.parametrize("notes", [_empty, _long, _link, _pipe, Path.unlink])
+def test_what_nobody_knows_after_an_error_counts_as_all_and_hides_no_error(
+    tmp_path: Path, notes: Callable[[Path], None]
+) -> None:
+    repo, out = shop(tmp_path, DAY, fixtures=2), tmp_path / "out"
+    with provider(spoiling(out, notes)) as (_, environ):
+        done = gateval(repo, "run", "clerk-eval", "--results", str(out), **environ)
+    assert "Cannot store the runs of fixtures" in done.stderr, done.stderr
+    assert "spent.txt" not in done.stderr
+    assert entries(repo) == ["usd=0.410000 open"]

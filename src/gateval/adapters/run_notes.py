@@ -7,6 +7,7 @@ itself says all of it in its results.
 
 from __future__ import annotations
 
+import errno
 import os
 import re
 import secrets
@@ -19,10 +20,11 @@ from pydantic import ValidationError
 
 from gateval.adapters.folders import write_whole
 from gateval.adapters.machine import show_here
+from gateval.adapters.store import STORE_FOLDER
 from gateval.domain.results.offers import SharedOffer
 from gateval.domain.trials.model_call import BatchBook
 from gateval.domain.trials.trial import Side, TrialKey
-from gateval.errors import UsageError
+from gateval.errors import EvaluationError, UsageError
 
 BATCHES_FILE = "batches.json"
 BEGUN_FILE = "begun.jsonl"
@@ -35,17 +37,20 @@ SPENT_FILE = "spent.txt"
 _MOST_BYTES = 64 * 1024 * 1024
 
 _APPEND = os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_NOFOLLOW | os.O_CLOEXEC
+_READ = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 
 
 class RunNotes:
     """Notes in the folder of a run, gone when it ends; what it spent stays where an error ended it,
     whose results do not say it. Use it as a context.
 
-    Where nothing can be written, nothing is noted.
+    Where nothing can be written, nothing is noted. But where it is `counted` what the run spends,
+    it does not begin then, raising `EvaluationError`, and what it spends is unknown from there on.
     """
 
-    def __init__(self, run: Path) -> None:
+    def __init__(self, run: Path, *, counted: bool = False) -> None:
         self._run = run
+        self._counted = counted
         self._files: dict[str, int] = {}
         self._spent = read_spent(run)
 
@@ -61,15 +66,24 @@ class RunNotes:
 
     def spent(self, usd: float) -> None:
         """Note what calls may have taken until now, beside those of a killed run in this folder."""
-        self._append(SPENT_FILE, f"{self._spent + usd:.6f}\n".encode())
+        line = f"{self._spent + usd:.6f}\n".encode()
+        if not self._append(SPENT_FILE, line) and SPENT_FILE in self._files:
+            os.ftruncate(self._files[SPENT_FILE], 0)  # which a full disk lets happen
 
-    def _append(self, name: str, lines: bytes) -> None:
+    def _append(self, name: str, lines: bytes) -> bool:
         with suppress(OSError):
             if name not in self._files:
                 self._files[name] = os.open(self._run / name, _APPEND, 0o644)
-            os.write(self._files[name], lines)
+            return os.write(self._files[name], lines) == len(lines)
+        return False
 
     def __enter__(self) -> Self:
+        if self._counted and not self._append(SPENT_FILE, f"{self._spent:.6f}\n".encode()):
+            raise EvaluationError(
+                f"{show_here(self._run / SPENT_FILE)} could not be written, so what the run spends "
+                "would not be counted.",
+                hint="Free some disk space, or give `results` another folder.",
+            )
         return self
 
     def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
@@ -107,13 +121,21 @@ class RunBatches:
         """Fulfil `BatchNotes.lost`: the trials say so."""
 
 
+def _content(file: Path) -> bytes:
+    """Return what a plain file of sane size holds. Raises `OSError`."""
+    with os.fdopen(os.open(file, _READ), "rb") as stream:
+        content = stream.read(_MOST_BYTES + 1)
+    if len(content) > _MOST_BYTES:
+        raise OSError(errno.EFBIG, os.strerror(errno.EFBIG))
+    return content
+
+
 def read_batches(run: Path) -> BatchBook:
     """Return what a run has sent in batches; nothing where it sent none. Raises `UsageError` where
     that cannot be read, for it was paid.
     """
     try:
-        with (run / BATCHES_FILE).open("rb") as file:
-            return BatchBook.model_validate_json(file.read(_MOST_BYTES))
+        return BatchBook.model_validate_json(_content(run / BATCHES_FILE))
     except FileNotFoundError:
         return BatchBook()
     except (OSError, ValidationError) as error:
@@ -128,7 +150,7 @@ def read_begun(run: Path) -> frozenset[TrialKey]:
     others. What cannot be read is left out.
     """
     with suppress(OSError, ValidationError):
-        lines = (run / BEGUN_FILE).read_bytes().splitlines()
+        lines = _content(run / BEGUN_FILE).splitlines()
         return frozenset(map(TrialKey.model_validate_json, lines))
     return frozenset()
 
@@ -138,7 +160,7 @@ def read_spent(run: Path) -> float:
     for others. Raises `UsageError` where that cannot be read.
     """
     try:
-        lines = (run / SPENT_FILE).read_text("ascii").splitlines()
+        lines = _content(run / SPENT_FILE).decode("ascii").splitlines()
     except FileNotFoundError:
         return 0.0
     except (OSError, ValueError):
@@ -151,13 +173,22 @@ def read_spent(run: Path) -> float:
     return float(lines[-1])
 
 
+def known_spent(run: Path) -> float | None:
+    """Return what `read_spent` does of a run that an error ended; None where that is not known."""
+    if (run / STORE_FOLDER).exists() and not (run / SPENT_FILE).exists():
+        return None  # taken away: it stands there before the first trial
+    with suppress(UsageError):
+        return read_spent(run)
+    return None
+
+
 def read_offers(run: Path) -> tuple[SharedOffer, ...]:
     """Return what models were offered in the killed run that left this folder; nothing is known of
     others. What cannot be read is left out.
     """
     found = dict[tuple[str, Side], SharedOffer]()
     with suppress(OSError, ValidationError):
-        for line in (run / OFFERS_FILE).read_bytes().splitlines():
+        for line in _content(run / OFFERS_FILE).splitlines():
             one = SharedOffer.model_validate_json(line)
             found[one.agent, one.side] = one
     return tuple(found.values())

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from gateval.adapters.git.repository import GitRepository
 from gateval.adapters.machine import SystemClock, show_here
 from gateval.adapters.results_folder import moment_token, run_id
-from gateval.adapters.run_notes import read_spent
+from gateval.adapters.run_notes import known_spent
 from gateval.app.run.context import taken_by
 from gateval.app.run.measure import memory_file
 from gateval.domain.manifests.gate_config import BudgetPolicy
@@ -83,7 +83,8 @@ class DaySpending:
         try:
             yield
         except GatevalError:
-            self.close(read_spent(run))
+            with suppress(UsageError):  # then all that it was given stays counted
+                self.close(known_spent(run))
             raise
 
     def close_run(self, whole: Results) -> None:

@@ -16,6 +16,7 @@ from gateval.app.run.shards import refuse_lost_try
 from gateval.domain.plan.spending import MOST_USD, Allowance, RunSpending
 from gateval.domain.results.rounds import Joined
 from gateval.errors import UsageError
+from tests.e2e.test_day_spending import spoiling
 from tests.helpers import stored
 from tests.helpers.command import ROOT
 from tests.helpers.github_shop import GitHubShop
@@ -423,6 +424,18 @@ def test_a_job_that_an_error_ends_counts_what_it_asked_for(paid: PaidShop) -> No
     done = paid.run(paid.open_pull("Be quick.\n"), GATEVAL_VIEWS="nope")
     assert (done.code, paid.calls) == (2, 0), done.log + done.errors
     assert paid.entries("pull request 1") == ["0.000000 over"]
+
+
+def test_a_job_that_an_error_ends_counts_all_where_nobody_knows_what_it_asked_for(
+    paid: PaidShop, tmp_path: Path
+) -> None:
+    paid.budget(BOTH)
+    pull = paid.open_pull("Be quick.\n")
+    with provider(spoiling(tmp_path, lambda spent: spent.unlink())) as (_, environ):
+        paid.environ = environ
+        done = paid.run(pull)
+    assert "Cannot store the runs of fixtures" in done.errors + done.log
+    assert paid.entries("pull request 1") == ["0.500000 open"]
 
 
 @pytest.mark.parametrize(

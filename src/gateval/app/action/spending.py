@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import NamedTuple
 
-from gateval.adapters.run_notes import read_spent
+from gateval.adapters.run_notes import known_spent
 from gateval.app.action.context import ActionEvent
 from gateval.app.action.earlier_runs import said_by
 from gateval.app.run.context import taken_by
@@ -95,7 +95,7 @@ def closing_on_error(event: ActionEvent, entries: Entries, plan: Plan, run: Path
     try:
         yield
     except BaseException:
-        closed(event, entries, None if kept_apart(plan) else read_spent(run))
+        closed(event, entries, None if kept_apart(plan) else known_spent(run))
         raise
 
 

@@ -59,10 +59,9 @@ def evaluate(
 
     What was `resumed` of an earlier run counts as if it were made here. Model calls are recorded or
     replayed as `taping` says. At most `at_once` trials run side by side; without it, as many as the
-    Evals say. What is sealed is in the results, and nowhere else. Secrets are out of what the
-    trials hold, but not yet out of the plan and the names in it. Raises `MissingKey` before
-    anything runs when a model of the plan has no key, and `UsageError` when one has no price and
-    the policy limits dollars.
+    Evals say. What is sealed is in the results alone. Secrets are out of what the trials hold, but
+    not yet out of the plan and the names in it. Raises `MissingKey` when a model of the plan has no
+    key, and `UsageError` when one has no price and the policy limits dollars.
     """
     refuse_unpriced(plan)
     refuse_missing_keys(plan, settings)
@@ -72,7 +71,8 @@ def evaluate(
         listen(RunWarned(message=shown))
     warnings: dict[str, None] = dict.fromkeys(filter(None, [taping.warning]))
     under_way: dict[TrialKey, None] = {}
-    with TrialStore(folder.path / STORE_FOLDER) as file, RunNotes(folder.path) as notes:
+    noted = RunNotes(folder.path, counted=plan.allowance is not None)
+    with TrialStore(folder.path / STORE_FOLDER) as file, noted as notes:
         log = SealingLog(file, plan)
         kept = _kept_in(folder, log, resumed)
         offers = offer_collector(plan, resumed.offers)
