@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import json
 import os
 import pty
 import re
+import shutil
 import socket
 import subprocess
 import sys
@@ -150,6 +152,27 @@ def test_a_set_up_that_failed_is_not_made_again_for_the_next_guess(tmp_path: Pat
     assert "agent.py gave no answer, so it is not written. The set-up ended" in done.stdout
     assert "main.py gave no answer" not in done.stdout
     assert "other/desk.py answers: 2 agents" in done.stdout
+
+
+@pytest.mark.skipif(shutil.which("npm") is None, reason="takes npm")
+def test_a_set_up_whose_lock_file_does_not_fit_goes_on(tmp_path: Path) -> None:
+    repo = Repo(tmp_path / "new")
+    project = {"name": "desk", "version": "1.0.0", "dependencies": {"part": "file:part"}}
+    locked = {"name": "desk", "version": "1.0.0", "lockfileVersion": 3, "packages": {"": {}}}
+    repo.write("part/package.json", json.dumps({"name": "part", "version": "1.0.0"}))
+    repo.write("package.json", json.dumps(project))
+    repo.write("package-lock.json", json.dumps(locked))
+    repo.write("desk.mjs", NODE)
+    repo.commit("Begin")
+    done = gateval(repo, "init", "desk.mjs:answer", "--yes", "--run")
+    assert done.returncode == 0, done.stdout + done.stderr
+    first, _, rest = done.stdout.partition("Its package manager goes on with `npm install`.")
+    assert "Missing: part@" in first
+    assert "not written" not in first
+    assert "desk.mjs:answer answers: 1 agent" in rest
+    assert "No Agent here. desk.mjs:answer is the first Agent." in rest
+    manifest, _ = only(repo)
+    assert manifest["spec"]["runtime"]["setup"]["run"] == ["npm", "install"]
 
 
 @pytest.mark.parametrize(

@@ -23,8 +23,8 @@ from gateval.app.doctor import (
 )
 from gateval.app.proof import Proof, holds_here, prove, stand_ins
 from gateval.app.readers import MEND, registries, valid_snapshot
+from gateval.candidates.processes import telling_lines
 from gateval.domain.base import MODEL_NAME_PATTERN
-from gateval.domain.label_decision import GateLabel
 from gateval.domain.manifests.catalogue import Catalogue
 from gateval.domain.manifests.gate_config import GATE_CONFIG_PATH
 from gateval.domain.paths import show_path
@@ -32,11 +32,10 @@ from gateval.domain.planning.snapshot import Snapshot
 from gateval.domain.problems import InvalidManifests
 from gateval.domain.setup.beside import COMPOSE_FILES, Beside, beside_of
 from gateval.domain.setup.declared import DECLARING
-from gateval.domain.setup.diagnosis import FIX, making
 from gateval.domain.setup.gate_job import GateJob
 from gateval.domain.setup.openapi import FILES, asked_as_described
-from gateval.domain.setup.program import FoundProgram
-from gateval.domain.setup.program_install import with_bun, with_tools
+from gateval.domain.setup.program import FoundProgram, SetUp
+from gateval.domain.setup.program_install import mended_set_up, with_bun, with_tools
 from gateval.domain.setup.program_search import find_programs, not_read
 from gateval.domain.setup.repository_files import ENDINGS, is_read
 from gateval.domain.setup.starter import (
@@ -47,7 +46,6 @@ from gateval.domain.setup.starter import (
     said_of,
     sketch,
 )
-from gateval.domain.setup.unmeasured import SEALS
 from gateval.domain.setup.variables import environment_files
 from gateval.domain.trials.trace import StepKind
 from gateval.errors import EXIT_PASS, UsageError
@@ -58,75 +56,16 @@ from gateval.pipeline.read import survey
 from gateval.render.report.wording import count
 from gateval.render.starter import (
     ANSWERED,
-    ENVIRONMENT,
-    LAYERS_KEY,
     QUESTION,
     WORKFLOW_PATH,
     agent_files,
     eval_file,
     eval_name,
     gate_files,
+    next_steps,
     what_held,
 )
 from gateval.safe.sanitize import plain_line
-
-
-def next_steps(
-    chosen: Sketch | None,
-    catalogue: Catalogue,
-    keys: Sequence[str],
-    addresses: Sequence[str],
-    *,
-    born: bool,
-    labels: Sequence[GateLabel] | None,
-    layers: bool,
-    sealed: bool = False,
-    imports: Sequence[str] = (),
-) -> str:
-    """Return what to do next, as numbered lines.
-
-    `sealed` when something here is; `born` when the branch has a commit; `labels` are those of the
-    gate's that the repository on GitHub lacks, None where nobody knows; `layers` when an Agent has
-    a set-up that can be kept; `imports` are the commands that take over cases of other tools.
-    """
-    steps = [f"Take over the cases that are here already:  {line}" for line in imports]
-    if chosen is not None:
-        name = eval_name(chosen, [one.name for one in catalogue.evals])
-        steps += [
-            "Make the fixture a question that matters to you, and say what must hold.",
-            f"Try it:  gateval validate && gateval run {name}",
-        ]
-    steps += [f"Let the workflow have the key:  gh secret set {key}" for key in keys]
-    steps += [
-        f"Say where the model's server is:  export {name}=URL here, gh variable set {name} there"
-        for name in addresses
-    ]
-    if sealed:
-        steps.append(
-            f"Make an environment {ENVIRONMENT} with required reviewers, which the workflow names, "
-            f"and put the key there:  gh secret set {SEALS} --env {ENVIRONMENT} < key.txt"
-        )
-    if layers:
-        steps.append(
-            f"Let CI keep set-ups, signed:  openssl rand -hex 32 | gh secret set {LAYERS_KEY}"
-        )
-    if labels is None or labels:
-        unless = ", unless it has them" if labels is None else ""
-        made = "".join(f"\n     {making(label)}" for label in labels or GateLabel)
-        steps.append(f"Make the gate's labels on GitHub{unless}:  {FIX}, or{made}")
-    if not born:
-        steps.append("Commit this first: a change is compared with a commit, and there is none.")
-    push = "Commit, push," if born else "Push it,"
-    steps += [
-        f"{push} and open a pull request that changes the Agent.",
-        "Require the check `gateval` (not the job) in the rules of the branch.",
-        "See what is still missing:  gateval doctor",
-    ]
-    lines = [f"{number}. {step}\n" for number, step in enumerate(steps, 1)]
-    if chosen and chosen.others:
-        more = ", ".join(chosen.others)
-        lines.append(f"Without an Eval still: {more}. `gateval init` again takes the next.\n")
-    return "\nNext:\n" + "".join(lines)
 
 
 def imports_of(paths: Iterable[str]) -> list[str]:
@@ -315,6 +254,16 @@ def _sketch(
 
 MOST_TRIED = 3
 
+_Failed = dict[tuple[str, SetUp], SetUp | None]
+"""Set-ups that failed, by the folder of the program, each with the one that goes on, if known."""
+
+
+def _mended(program: FoundProgram, failed: _Failed) -> FoundProgram:
+    """Return the program with the set-up that goes on where its own failed before."""
+    while program.setup and (mended := failed.get((program.root, program.setup))):
+        program = program._replace(setup=mended)
+    return program
+
 
 @dataclass(frozen=True)
 class Proving:
@@ -333,18 +282,23 @@ class Proving:
         begun = one_of(found, self.wishes.choose)
         others = [one for one in found if one.told != begun.told]
         agreed: set[tuple[str, ...]] = set()
-        failed: set[object] = set()
+        failed: _Failed = {}
         alike: list[str] = []
         tried = 0
-        for program in (begun, *others):
+        for guess in (begun, *others):
+            program = _mended(guess, failed)
             if (program.root, program.setup) in failed:
                 alike.append(program.told)
-            elif tried < MOST_TRIED:
-                tried += 1
+                continue
+            while tried < MOST_TRIED:
                 if not self._agreed(program, agreed):
                     return None
                 if proof := self._tried(program, failed):
                     return proof
+                if (again := _mended(program, failed)) == program:
+                    tried += 1
+                    break
+                program = again
         if alike:
             print(plain_line(f"Not tried, for their set-up is the same: {', '.join(alike)}.", 400))
         if self.wishes.name is not None and (name := self.wishes.name()):
@@ -370,7 +324,7 @@ class Proving:
         agreed |= {run} if yes else set()
         return yes
 
-    def _tried(self, program: FoundProgram, failed: set[object]) -> Proof | None:
+    def _tried(self, program: FoundProgram, failed: _Failed) -> Proof | None:
         chosen = _sketch(self.repository, self.snapshot, "", program)
         if chosen is None:
             return None
@@ -393,18 +347,25 @@ class Proving:
                 print(f"For that, {', '.join(missing)} held a placeholder, which is no key.")
             models = tuple(dict.fromkeys((*proof.asked, *program.models)))
             return replace(proof, program=proof.program._replace(models=models, proved=True))
-        failed |= {(program.root, program.setup)} if proof.trial is None else set()
-        print(f"{told} gave no answer, so it is not written. {plain_line(proof.why, 600)}")
-        for line in [one for one in proof.detail if "npm notice" not in one][-MOST_LINES:]:
+        mended = None
+        if proof.trial is None and program.setup:
+            mended = mended_set_up(program.setup, proof.detail)
+            failed[program.root, program.setup] = mended
+        left = "" if mended else "gave no answer, so it is not written. "
+        print(f"{told}{':' * (not left)} {left}{plain_line(proof.why, 600)}")
+        for line in (*proof.detail[:1], *telling_lines(proof.detail[1:], MOST_LINES)):
             print(f"    {plain_line(line, 200)}")
+        if mended:
+            print(f"Its package manager goes on with `{plain_line(shlex.join(mended.run), 200)}`.")
+            return None
         if unset := ", ".join(one for one in program.variables if one not in missing):
             said = f"It reads {unset}, and nothing sets it: `gateval init --yes` writes a manifest"
             print(f"    {plain_line(said, 400)} whose `runtime.env` can.")
         return None
 
 
-MOST_LINES = 6
-"""How many of the last lines are shown that a program printed which gave no answer."""
+MOST_LINES = 7
+"""How many lines are shown of what a program printed that gave no answer."""
 
 UNHELD = (
     "Nothing here holds it to the gate's gateway: it can reach the network and what your user can "

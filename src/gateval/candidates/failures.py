@@ -17,7 +17,7 @@ from typing import NamedTuple
 
 from gateval.candidates.base import SeenTrial
 from gateval.candidates.contract import ClaimError
-from gateval.candidates.processes import LINE_WIDTH, Running, last_lines
+from gateval.candidates.processes import LINE_WIDTH, Running, lines_of, telling_lines
 from gateval.candidates.program import KIB, MIB, WORKDIR, End, ProgramLimits, Ran
 from gateval.domain.trials.trial import DETAIL_LINES, Answer, Cause, NoAnswer
 from gateval.ports.model_calls import REFUSED
@@ -92,8 +92,8 @@ def told(reason: str, ran: Ran, command: str, *, polls: str = "") -> NoAnswer:
 
     `polls` is how a server's log names requests of our own that are left out of it.
     """
-    errors = last_lines(ran.stderr, DETAIL_LINES, polls=polls)
-    prints = last_lines(ran.stdout, DETAIL_LINES - len(errors), polls=polls)
+    errors = telling_lines(lines_of(ran.stderr, polls=polls), DETAIL_LINES)
+    prints = telling_lines(lines_of(ran.stdout, polls=polls), DETAIL_LINES - len(errors))
     return NoAnswer(
         cause=Cause.GATE if ran.end is End.UNWATCHED else Cause.CANDIDATE,
         reason=reason,

@@ -13,6 +13,7 @@ import os
 import re
 import sys
 import termios
+from collections.abc import Sequence
 from itertools import groupby
 from typing import IO
 
@@ -67,8 +68,13 @@ class Capture:
         return bytes(self._kept[-count:]) if count > 0 else b""
 
 
-def last_lines(data: bytes, count: int, *, polls: str = "") -> tuple[str, ...]:
-    """Return the last `count` lines that are not blank, each cut at `LINE_WIDTH` characters.
+def last_lines(data: bytes, count: int) -> tuple[str, ...]:
+    """Return the last `count` lines that are not blank, each cut at `LINE_WIDTH` characters."""
+    return tuple(lines_of(data)[-count:]) if count > 0 else ()
+
+
+def lines_of(data: bytes, *, polls: str = "") -> list[str]:
+    """Return the lines that are not blank, each cut at `LINE_WIDTH` characters.
 
     With `polls`, which is how a log names a request that was made over and over, what it says of
     that is left out: lines that hold it, and repetitions that differ in nothing but digits.
@@ -78,7 +84,27 @@ def last_lines(data: bytes, count: int, *, polls: str = "") -> tuple[str, ...]:
         rest = (line for line in lines if polls not in line)
         alikes = groupby(rest, key=lambda line: re.sub(r"[0-9]+", "0", line))
         lines = [next(alike) for _, alike in alikes]
-    return tuple(line.rstrip()[:LINE_WIDTH] for line in lines[-count:]) if count > 0 else ()
+    return [line.rstrip()[:LINE_WIDTH] for line in lines]
+
+
+def telling_lines(lines: Sequence[str], count: int) -> tuple[str, ...]:
+    """Return the last `count` lines, half of them from the first on that tells of an error if it
+    comes before: package managers end with their usage and with where their log lies.
+    """
+    told = [line for line in lines if not _TELLS_NOTHING.search(line)]
+    first = next((at for at, line in enumerate(told) if _TELLS.search(line)), len(told))
+    last = max(0, len(told) - count)
+    if count <= 3 or first >= last:
+        return tuple(told[last:]) if count > 0 else ()
+    half = count // 2
+    return (*told[first : first + half], "\N{HORIZONTAL ELLIPSIS}", *told[half + 1 - count :])
+
+
+_TELLS = re.compile(
+    r"(?i)(?<![\w./-])(?:\w*error|err!|fatal|failed|cannot|could not|unable to|no matching)"
+    r"(?![\w./-])"
+)
+_TELLS_NOTHING = re.compile(r"^npm (?:notice\b|(?:error|ERR!)\s*$|.*A complete log of this run)")
 
 
 CHUNK = 64 * 1024

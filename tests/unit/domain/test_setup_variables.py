@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from gateval.domain.setup.program import SetUp
-from gateval.domain.setup.program_install import with_tools
+from gateval.domain.setup.program_install import mended_set_up, with_tools
 from gateval.domain.setup.variables import example_values, variables_of
 
 ROOT = Path(__file__).parents[3]
@@ -130,3 +130,44 @@ def test_pnpm_is_the_one_that_wrote_the_lock_file() -> None:
 
 def test_where_nothing_stands_in_it_stays_as_it_is() -> None:
     assert with_tools(PNPM, lambda _: False) == PNPM
+
+
+NPM_CI = "npm error code EUSAGE\nnpm error `npm ci` can only install packages when in sync"
+CONFLICT = "npm error code ERESOLVE\nnpm error ERESOLVE could not resolve"
+OUTDATED = " ERR_PNPM_OUTDATED_LOCKFILE  Cannot install with frozen-lockfile"
+UPDATE = "error Your lockfile needs to be updated, but yarn was run with `--frozen-lockfile`."
+HAD = "error: lockfile had changes, but lockfile is frozen"
+AGED = (
+    "pyproject.toml changed significantly since poetry.lock was last generated. Run `poetry lock`"
+)
+
+
+@pytest.mark.parametrize(
+    ("run", "said", "mended"),
+    [
+        ("npm ci", NPM_CI, "npm install"),
+        ("npm ci && npm install --no-save tsx", NPM_CI, "npm install && npm install --no-save tsx"),
+        ("npm install", NPM_CI, None),
+        ("npm install", CONFLICT, "npm install --legacy-peer-deps"),
+        ("npm install --legacy-peer-deps", CONFLICT, None),
+        ("pnpm install --frozen-lockfile", OUTDATED, "pnpm install --no-frozen-lockfile"),
+        ("pnpm install --no-frozen-lockfile", OUTDATED, None),
+        ("yarn install --frozen-lockfile", UPDATE, "yarn install"),
+        ("bun install --frozen-lockfile", HAD, "bun install"),
+        ("yarn install --immutable", "The lockfile would have been modified", "yarn install --no-immutable"),
+        (
+            "env A=true uvx poetry install --no-root",
+            AGED,
+            "env A=true uvx poetry lock -q && env A=true uvx poetry install --no-root",
+        ),
+        ("env A=true poetry lock -q && env A=true poetry install", AGED, None),
+        ("npm ci", "npm error 404 Not Found", None),
+    ],
+)  # fmt: skip
+def test_a_set_up_goes_on_as_its_package_manager_says(
+    run: str, said: str, mended: str | None
+) -> None:
+    for words in (("sh", "-c", run), *[tuple(run.split())] * ("&&" not in run)):
+        found = mended_set_up(SetUp(words, ("package.json",), ("node_modules",)), said.split("\n"))
+        line = found and (found.run[-1] if found.run[0] == "sh" else " ".join(found.run))
+        assert line == mended

@@ -252,6 +252,38 @@ def with_tools(setup: SetUp, has: Callable[[str], bool], project: str = "") -> S
     return setup._replace(run=("sh", "-c", f"{shlex.join(before)} {line}".strip()))
 
 
+_GOES_ON = (
+    (r"\bEUSAGE\b|package-lock\.json[^\n]* in sync", r"\bnpm ci\b", "npm install"),
+    (r"\bERESOLVE\b", r"\bnpm (?:ci|install)\b(?! --)", r"\g<0> --legacy-peer-deps"),
+    (r"ERR_PNPM_OUTDATED_LOCKFILE", "--frozen-lockfile", "--no-frozen-lockfile"),
+    (r"lockfile (?:needs to be updated|had changes)", " --frozen-lockfile", ""),
+    (r"lockfile would have been modified", "--immutable", "--no-immutable"),
+    (
+        r"changed significantly since poetry\.lock",
+        r"^(?!.* lock )((?:.* )?\S*poetry) install",
+        r"\1 lock -q && \1 install",
+    ),
+)
+"""What package managers say where a lock file does not fit its project or packages not each other,
+and what their commands become so that they go on, as their own advice is.
+"""
+
+
+def mended_set_up(setup: SetUp, lines: Iterable[str]) -> SetUp | None:
+    """Return how a set-up goes on that failed as these lines tell; None where nobody knows."""
+    said = "\n".join(lines)
+    for tells, old, new in _GOES_ON:
+        if not re.search(tells, said):
+            continue
+        in_shell = setup.run[:2] == ("sh", "-c")
+        line = setup.run[-1] if in_shell else shlex.join(setup.run)
+        if (changed := re.sub(old, new, line, count=1)) != line:
+            plain = not in_shell and "&&" not in changed
+            run = tuple(shlex.split(changed)) if plain else ("sh", "-c", changed)
+            return setup._replace(run=run)
+    return None
+
+
 def _new_yarn(project: str) -> bool:
     """Whether a `package.json` names a yarn of a version since 2 as its package manager."""
     named = _MANAGER.search(project)

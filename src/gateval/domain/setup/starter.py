@@ -190,7 +190,7 @@ def said_of(
     asked = program.invocation
     uses = f" uses {program.framework}, so it" if program.framework else ""
     begun = "No Agent here. " if first else ""
-    if program.target:
+    if program.target and program.framework:
         uses = f" is an agent of {program.framework}, so it"
     said = [f"{begun}{program.told}{uses} is {'the first' if first else 'an'} Agent."]
     if not program.started:
