@@ -14,10 +14,10 @@ from pathlib import Path
 
 import pytest
 
-from gateval.domain.setup.invocation import Invocation
+from gateval.domain.setup.invocation import Begin, Invocation
 from gateval.domain.setup.nest import nest_start
 from gateval.domain.setup.other_work import SILENT
-from gateval.domain.setup.platforms import PLATFORM, begun_by
+from gateval.domain.setup.platforms import LOGIN, PLATFORM, begun_by
 from gateval.domain.setup.program import FoundProgram
 from gateval.domain.setup.program_install import with_bun, with_tools
 from gateval.render.starter import program_manifest
@@ -270,3 +270,54 @@ def test_a_socket_beside_controllers_does_not_refuse_them() -> None:
     main = NEST["src/main.ts"] + "import { WebSocketServer } from 'ws';\nnew WebSocketServer({});\n"
     (first,) = found({**NEST, "src/main.ts": main})
     assert (first.refused, first.invocation.route) == (None, "/api/chat/completions")
+
+
+CHAT = "app.post('/chats/:id/messages', async (req, res) => { res.json({ reply: req.body.message }) });\n"
+TOLD = "app.post('/api/chat', async (req, res) => {\n  const { sessionId, message } = req.body;\n  if (!sessionId) return res.status(400).end();\n  res.json({ reply: 1 });\n});\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "begin", "route", "body"),
+    [
+        ("app.post('/chats', (req, res) => { const { title } = req.body; if (!title) return res.status(400).json({ id: 1 }); res.status(201).json({ id: made.id, at: now }) });\n" + CHAT, Begin("/chats", '{"title": "gateval"}'), "/chats/{{ begun.chat.id }}/messages", None),
+        ("app.post('/api/session', (req, res) => { res.json({ ok: true, session_id: 1 }) });\n" + TOLD, Begin("/api/session", "{}"), "/api/chat", {"sessionId": "{{ begun.chat.session_id }}", "message": "{{ prompt }}"}),
+    ],
+)  # fmt: skip
+def test_a_route_of_node_goes_on_with_what_another_began(
+    text: str, begin: Begin, route: str, body: dict[str, object] | None
+) -> None:
+    asked = served(text).invocation
+    assert (asked.begin, asked.route) == (begin, route)
+    assert (json.loads(asked.body) if asked.body else None) == body
+
+
+def test_what_a_beginning_gives_may_not_be_told() -> None:
+    text = "app.post('/chats', (req, res) => { res.json(made) });\n" + CHAT
+    (first,) = found({"server.ts": SERVED % text, "package.json": "{}"})
+    assert first.refused == begun_by("/chats")
+
+
+GUARD = "function requireAuth(req, res, next) {\n  if (!req.token) return res.status(401).end();\n  next();\n}\n"
+SAYS = "const { message } = req.body; res.json({ reply: 1 }) });\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "refused"),
+    [
+        (GUARD + "app.post('/chat', limited, requireAuth, async (req, res) => { " + SAYS, LOGIN),
+        (GUARD + "app.use('/api', requireAuth);\napp.post('/api/chat', async (req, res) => { " + SAYS, LOGIN),
+        ("app.use('/admin', requireAuth);\napp.post('/api/chat', async (req, res) => { " + SAYS, None),
+        ("app.use(passport.initialize());\napp.post('/chat', passport.authenticate('jwt', { session: false }), async (req, res) => { " + SAYS, LOGIN),
+        ("app.post('/chat', { preHandler: [app.authenticate] }, async (req, res) => { " + SAYS, LOGIN),
+        ("app.post('/chat', async (req, res) => { if (!req.headers.authorization) return res.status(401).end(); " + SAYS, LOGIN),
+        (GUARD.replace("return res.status(401).end()", "req.user = null") + "app.post('/chat', requireAuth, async (req, res) => { " + SAYS, None),
+    ],
+)  # fmt: skip
+def test_a_route_behind_a_login_says_so(text: str, refused: object) -> None:
+    (first,) = found({"server.ts": SERVED % text, "package.json": "{}"})
+    assert first.refused == refused
+
+
+def test_the_schema_of_a_tool_is_no_body() -> None:
+    text = "app.post('/chat', async (req, res) => {\n  const { message } = req.body;\n  const told = { tools: { find: tool({ inputSchema: z.object({ city: z.string() }) }) } };\n  res.json({ reply: 1 });\n});"
+    assert (served(text).invocation.field, served(text).invocation.body) == ("message", "")

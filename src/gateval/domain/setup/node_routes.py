@@ -1,4 +1,4 @@
-"""How a server of Express, Hono, Fastify, Koa or Elysia is asked, by the handlers of its routes.
+"""How a route of Express, Hono, Fastify, Koa or Elysia is asked, by its handler.
 
 What a program says is read, never run. A body made of a handler is a guess: its type or its schema
 says what has to be there, else what it refuses to be without. Pure.
@@ -8,14 +8,14 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Container, Iterator, Mapping, Sequence
+from collections.abc import Container, Iterator, Sequence
 from typing import Any, NamedTuple
 
 from gateval.domain.setup.invocation import ANSWERED, ASKED, MESSAGES, PROMPT, Invocation
-from gateval.domain.setup.node_text import braced, definition, parts, without_comments
+from gateval.domain.setup.node_text import braced, definition, parts
 from gateval.domain.setup.node_types import NodeTypes
-from gateval.domain.setup.openapi import SOME_TEXT, is_identity, is_looked_after, takes_question
-from gateval.domain.setup.program import ASKED_BY_GET, BESIDE, BY_ADDRESS, NODE_ROUTE, is_asked
+from gateval.domain.setup.openapi import SOME_TEXT, is_identity, takes_question
+from gateval.domain.setup.program import BESIDE, is_asked
 from gateval.domain.setup.zod import schema_fields
 
 _READ = (
@@ -59,19 +59,10 @@ _OF_THE_PAGE = re.compile(r"\bconvertTo(?:Model|Core)Messages\(|\bUIMessage\b")
 
 _EVENT_STREAM = re.compile(r"text/event-stream|\bstreamSSE\(")
 _EVENT = re.compile(r"data:\s*\$\{\s*JSON\.stringify\(\s*\{|\bdata\s*:\s*JSON\.stringify\(\s*\{")
-_BEGINS = re.compile(
+BEGINS = re.compile(
     r"(?:create|start|new|init|begin)[-_]?(?:thread|session|conversation|chat)", re.I
 )
 _CONVERSATION = re.compile(r"\"(?:thread|session|conversation|chat)_?id\"", re.I)
-_THREAD = re.compile(r"\"thread_?id\"", re.I)
-_THREADS = re.compile(
-    r"\.(get|post)\(\s*[\"'`](/[^\"'`:\n]*)[\"'`]\s*,(?=(?:(?!\.(?:get|post)\(\s*[\"'`]/).)*?\bthreads\.create\()",
-    re.S,
-)
-"""A route that makes the thread which another one has to name, as OpenAI's assistants do."""
-
-_HELPER = re.compile(r"\b(?:(\w+)\.)?(\w+)\s*[,)]?\s*$")
-_WRAPPED = re.compile(r"\w+\(\s*((?:\w+\.)?\w+)\s*\)\s*$")
 
 
 class NodeRoute(NamedTuple):
@@ -83,37 +74,6 @@ class NodeRoute(NamedTuple):
     name: str = ""
 
 
-def asked_as_handled(texts: Mapping[str, str], asking: Container[str] = ()) -> Invocation | None:
-    """Return how the likeliest route of a server is asked; None if it has none that takes a POST.
-
-    `texts` are the files of the server by path, routes with the paths of their routers, `asking`
-    those behind which a model is asked.
-    """
-    plain = {path: without_comments(text) for path, text in texts.items()}
-    whole = "\n".join(plain.values())
-    types = NodeTypes.of(whole)
-    routes = [one for one in _routes(plain, whole) if not is_looked_after(one.path)]
-    found = [(one, asked_at(one, types)) for one in routes]
-    known = likeliest(found or list(_by_get(plain)), asking)
-    begun = _THREADS.search(whole) if known and _THREAD.search(known.body) else None
-    return known._replace(begun=f"{begun[1].upper()} {begun[2]}") if known and begun else known
-
-
-def _by_get(texts: Mapping[str, str]) -> Iterator[tuple[NodeRoute, Invocation]]:
-    """Yield the routes that take their question in the address."""
-    for file, text in texts.items():
-        for one in ASKED_BY_GET.finditer(text):
-            handler = braced(text, text.find("(", one.start()) + 1)
-            key = re.search(
-                rf"(?:query\W+|\{{\s*)({BY_ADDRESS})\b", handler[len(one["place"]) + 2 :]
-            )
-            name = key[1] if key else "prompt"
-            answer, stream = answer_of(handler)
-            route = f"{one['place']}?{name}={PROMPT}"
-            asked = Invocation(route=route, field=name, answer=answer, stream=stream, method="GET")
-            yield NodeRoute(one["place"], handler, file), asked
-
-
 def likeliest(
     found: Sequence[tuple[NodeRoute, Invocation | None]], asking: Container[str]
 ) -> Invocation | None:
@@ -121,44 +81,9 @@ def likeliest(
     model is asked, only those count.
     """
     near = [one for one in found if one[0].file in asking] or found
-    begun = {one.file for one, _ in found if _BEGINS.search(f"{one.path} {one.name}")}
+    begun = {one.file for one, _ in found if BEGINS.search(f"{one.path} {one.name}")}
     scored = [(_likelihood(asked, one, begun), asked) for one, asked in near if asked]
     return max(scored, key=lambda one: one[0], default=(0, None))[1]
-
-
-def _routes(texts: Mapping[str, str], whole: str) -> Iterator[NodeRoute]:
-    for file, text in texts.items():
-        for one in NODE_ROUTE.finditer(text):
-            named = one["name"]
-            place = one["place"] or one["routed"] or one["plain"] or one["listed"]
-            if named:
-                kept = re.search(
-                    rf"\b{named.rpartition('.')[2]}\s*[=:]\s*[\"'`](/[^\"'`\n]*)", whole
-                )
-                place = kept[1] if kept else ""
-            if place is None or (named and not place):
-                continue
-            if one["plain"]:
-                yield NodeRoute(place, text[one.end() : one.end() + 4_000], file)
-                continue
-            inner = braced(text, text.find("(", one.start()) + 1)
-            if one["listed"]:
-                inner = text[one.start() : one.end() + 4_000]
-            elif one["routed"]:
-                inner = braced(text, one.end())
-            given = one[0] if one["place"] is not None else ""
-            yield NodeRoute(place or "/", f"{given}\n{_handler(inner, whole)}", file)
-
-
-def _handler(inner: str, whole: str) -> str:
-    """Return what a route is given, with the function that its last word names."""
-    last = [one for one in parts(inner) if one.strip()][-1:] or [""]
-    wrapped = _WRAPPED.search(last[0].strip())
-    named = _HELPER.fullmatch(wrapped[1] if wrapped else last[0].strip())
-    called = re.findall(r"\b(\w+)\.(\w+)\(\s*(?:req|c|ctx|request)\b", last[0])
-    called += re.findall(r"()\b(\w+)\(\s*(?:req|c|ctx|request)\s*,\s*(?:res|reply)\b", last[0])
-    names = [named[2]] if named else [name for _, name in called]
-    return inner + "".join(f"\n{definition(one, whole)}" for one in names)
 
 
 def asked_at(route: NodeRoute, types: NodeTypes) -> Invocation:
@@ -203,6 +128,9 @@ def body_of(handler: str, types: NodeTypes) -> dict[str, Any]:
     for name in (one for one in parsed if one in types.schemas):
         return schema_fields(types.schemas[name], types.schemas)
     for one in _INLINE.finditer(handler):
+        given = re.search(r"\w\s*[:(]\s*$", handler[: one.start()])
+        if given and not one[0]:  # `inputSchema: z.object(…)` is that of a tool
+            continue
         if found := schema_fields(handler[one.end() :], types.schemas):
             return found
     named = [one[1] for one in (*_BODY_TYPE.finditer(handler), *_REQUEST.finditer(handler))]
@@ -311,16 +239,21 @@ def answer_of(handler: str) -> tuple[str, str]:
         said = {key for keys in events for key in keys}
         wanted = next((one for one in ("delta", "chunk", "token", *ANSWERED) if one in said), "")
         return (wanted, "sse") if wanted else ("", "")
+    told = told_by(handler)
+    known = [one for one in ANSWERED if any(one in keys for keys in told)]
+    alone = [keys[0] for keys in told if len(keys) == 1 and keys[0] not in _STATUS]
+    return next(iter([*known, *alone]), ""), ""
+
+
+def told_by(handler: str) -> list[list[str]]:
+    """Return the keys of each object that a handler responds with, but for failures."""
     replies = [*_REPLY.finditer(handler)]
     given = [one for one in replies if not one[0].startswith("return")] or replies
-    told = [
+    return [
         keys
         for one in given
         if not _FAILED.search(handler[: one.start()]) and (keys := _keys(handler, one.end()))
     ]
-    known = [one for one in ANSWERED if any(one in keys for keys in told)]
-    alone = [keys[0] for keys in told if len(keys) == 1 and keys[0] not in _STATUS]
-    return next(iter([*known, *alone]), ""), ""
 
 
 def _keys(handler: str, start: int) -> list[str]:

@@ -18,7 +18,7 @@ from gateval.domain.setup.invocation import QUESTION, Invocation
 from gateval.domain.setup.libraries import OVER_HTTP
 from gateval.domain.setup.nest import NEEDED, is_nest, nest_asked
 from gateval.domain.setup.no_edits import needs
-from gateval.domain.setup.node_routes import asked_as_handled
+from gateval.domain.setup.node_servers import asked_as_handled
 from gateval.domain.setup.openapi import SOME_TEXT, is_looked_after
 from gateval.domain.setup.other_work import (
     AZURE,
@@ -292,6 +292,8 @@ def _asked(path: str, around: RepositoryFiles) -> tuple[Invocation, Refusal | No
     text, behind = around.texts[path], around.reach.behind(path)
     python = path.endswith((".py", ".go"))
     asked, silent = (invocation_of(path, text, behind), None) if python else _of_node(path, around)
+    if asked.login and not path.endswith(".py"):
+        return asked, LOGIN
     if " " in asked.begun:
         return asked, begun_by(*reversed(asked.begun.split(" ", 1)))
     place = None if path.endswith(".py") else _PLACE.search(asked.begun or asked.route)
