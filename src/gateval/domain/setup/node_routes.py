@@ -202,14 +202,12 @@ _OF_TEXTS = (
 
 
 def _is_whole(key: str, handler: str, around: str) -> bool:
-    """Whether a key has to hold an object: its own keys are read without a question mark, here or
-    in the function that it is handed to.
+    """Whether a key has to hold an object: its own keys are read and nothing asks whether it is
+    there, here or in the function that it is handed to.
     """
     if takes_question(key) or key == MESSAGES:
         return False
-    taken = r"(?<![?.\w]){0}\.(?!{1})\w+|\}}\s*=\s*{0}\s*(?:;|\n|$)"
-    taken += r"|\bObject\.(?:keys|values|entries)\(\s*{0}\b"
-    if re.search(taken.format(key, _OF_TEXTS), handler):
+    if _is_taken_apart(key, handler):
         return True
     for called, given in re.findall(rf"\b(\w+)\(([^()]*\b{key}\b[^()]*)\)", handler):
         place = next((n for n, one in enumerate(parts(given)) if one.strip() == key), None)
@@ -217,9 +215,17 @@ def _is_whole(key: str, handler: str, around: str) -> bool:
         takes, _, does = own.partition("\n")
         names = [re.match(r"\s*(\w+)\s*(?::|$)", one) for one in parts(takes)]
         name = names[place] if place is not None and place < len(names) else None
-        if name and re.search(taken.format(name[1], _OF_TEXTS), does):
+        if name and _is_taken_apart(name[1], does):
             return True
     return False
+
+
+def _is_taken_apart(name: str, text: str) -> bool:
+    """Whether keys of a variable are read, where nothing asks whether it holds something."""
+    taken = rf"(?<![?.\w]){name}\.(?!{_OF_TEXTS})\w+|\}}\s*=\s*{name}\s*(?:;|\n|$)"
+    taken += rf"|\bObject\.(?:keys|values|entries)\(\s*{name}\b"
+    missed = rf"\bif\s*\(\s*{name}\s*[)&|]|(?<![.\w]){name}\s*(?:\?(?!\.)|&&|\|\|)"
+    return bool(re.search(taken, text)) and not re.search(missed, text)
 
 
 def _some(key: str, handler: str) -> Any:
