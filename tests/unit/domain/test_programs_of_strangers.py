@@ -109,6 +109,14 @@ def test_the_routers_of_express_stand_in_files_of_their_own() -> None:
 def test_handlers_of_azure_functions_are_refused_by_their_name() -> None:
     text = "import { app } from '@azure/functions';\nimport { ChatOpenAI } from '@langchain/openai';\napp.http('chats', { route: 'chats', methods: ['POST'], handler: post });\n"
     assert [one.refused for one in found({"src/functions/chats.ts": text})] == [AZURE]
+    lone = text.replace(
+        "import { ChatOpenAI } from '@langchain/openai'", "import { ask } from './ask.js'"
+    )
+    files = {
+        "src/functions/chats.ts": lone,
+        "src/functions/ask.ts": "import OpenAI from 'openai';\n",
+    }
+    assert {one.refused for one in found(files)} == {AZURE}
 
 
 def test_a_page_in_the_terminal_is_named() -> None:

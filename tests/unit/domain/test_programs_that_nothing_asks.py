@@ -122,6 +122,7 @@ def test_agno_is_asked_by_its_interface_or_refused_with_what_to_do() -> None:
     [
         ("agents/chat/index.py", "async def handler(context):\n    url = f'{x}/chat/completions'\n"),
         ("answer.py", "import boto3\nrun = boto3.client('bedrock-agent-runtime')\ndef lambda_handler(event, context): ...\n"),
+        ("supabase/functions/chat/index.ts", "import OpenAI from 'openai';\nDeno.serve(async (req) => {\n  const { messages } = await req.json();\n});\n"),
         ("src/worker.ts", "import OpenAI from 'openai';\nexport default {\n  async fetch(request, env) {} }\n"),
     ],
 )  # fmt: skip

@@ -87,3 +87,27 @@ def test_a_number_in_the_path_that_nothing_else_makes_may_be_any() -> None:
     text = "export async function POST(req, { params }) {\n  const { message } = await req.json();\n}\n"
     (first,) = found({"app/api/chat/[id]/route.ts": ASKS + text, "package.json": "{}"})
     assert (first.refused, first.inputs) == (None, ("message",))
+
+
+def test_a_model_that_a_route_is_told_is_one_that_the_page_names() -> None:
+    text = "const told = z.object({ mood: z.string() });\nexport async function POST(req) {\n  const { messages, model } = await req.json();\n  const reply = await client.messages.create({ model: model, messages });\n  return Response.json(told.parse(JSON.parse(reply)));\n}\n"
+    page = "const models = ['gpt-5-mini', 'claude-haiku-4-5'];\n"
+    files = {"app/api/chat/route.ts": ASKS + text, "app/page.tsx": page, "package.json": "{}"}
+    (first,) = found(files)
+    assert first.more == (("model", '"gpt-5-mini"'),)
+    files["app/api/chat/route.ts"] = files["app/api/chat/route.ts"].replace(
+        "model: model", "model: model || 'gpt-5'"
+    )
+    (first,) = found(files)
+    assert first.more == ()
+
+
+def test_what_a_type_lets_be_left_out_may_be_missed_aloud() -> None:
+    text = "interface Asked { messages: Message[]; config: Config; source?: string }\nexport async function POST(req) {\n  const body = await req.json();\n  const { messages, config, source } = body as Asked;\n  if (!messages || !source) return Response.json({}, { status: 400 });\n}\n"
+    (first,) = found({"app/api/chat/route.ts": ASKS + text, "package.json": "{}"})
+    assert first.more == (("config", "{}"), ("source", '"gateval"'))
+
+
+def test_a_prompt_that_speaks_of_input_is_no_program() -> None:
+    text = "import { tool } from 'ai';\nexport const prompt = `Don't use input() here`;\nmake(prompt);\n"
+    assert [one.refused is None for one in found({"lib/prompts.ts": text})] in ([], [False])

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Container
+from collections.abc import Container, Iterator
 
 from gateval.domain.setup.import_graph import node_packages, python_modules
 
@@ -148,6 +148,11 @@ def models_in(text: str) -> tuple[str, ...]:
         known = _SPELLINGS.get(provider, provider) or _MAKERS[maker]
         found.append(f"{known}/{name}")
     return tuple(dict.fromkeys(found))
+
+
+def spelled_models(text: str) -> Iterator[str]:
+    """Yield the models that a text names, as it spells them."""
+    yield from (one[0].strip("\"'") for one in _MODEL.finditer(text))
 
 
 def _is(module: str, key: str) -> bool:

@@ -39,6 +39,7 @@ _INLINE = re.compile(
     r"\bbody\s*:\s*(?=(?:t|z|Type|v)\.\w*[oO]bject\(|\{)|[zZ]Validator\(\s*[\"']json[\"']\s*,\s*(?=z\.)"
     r"|(?=\bz\.object\(\{)"
 )
+_PARSES = re.compile(r"\s*\)(?:\s*\.\w+\([^()]*\))*?\s*\.(?:safeP|p)arse")
 _TAKEN = re.compile(r"\(\s*\{[^}]*\bbody\b[^}]*\}")
 _OF_BODY = re.compile(r"\bbody\s*:\s*\{([^}]*)\}")
 SETTING = re.compile(
@@ -124,13 +125,19 @@ def question_in(fields: dict[str, Any]) -> str:
 
 def body_of(handler: str, types: NodeTypes) -> dict[str, Any]:
     """Return the fields that a handler demands, with values, and those that may take a question."""
-    parsed = [next(filter(None, one.groups())) for one in _PARSED.finditer(handler)]
+    read = list(dict.fromkeys(_keys_read(handler)))
+    bodies = "|".join(["req", "request", "ctx", "event", *_bodies(handler)])
+    parsed = [
+        next(filter(None, one.groups()))
+        for one in _PARSED.finditer(handler)
+        if not (one[1] and read)  # of a model's answer, it may be
+        or re.search(rf"\b(?:{bodies})\b", braced(handler, one.end()))
+    ]
     for name in (one for one in parsed if one in types.schemas):
         return schema_fields(types.schemas[name], types.schemas)
     for one in _INLINE.finditer(handler):
-        given = re.search(r"\w\s*[:(]\s*$", handler[: one.start()])
-        if given and not one[0]:  # `inputSchema: z.object(…)` is that of a tool
-            continue
+        if not one[0] and not _PARSES.match(handler, _end_of_object(handler, one.end())):
+            continue  # `inputSchema: z.object(…)` is that of a tool, or of a model's answer
         if found := schema_fields(handler[one.end() :], types.schemas):
             return found
     named = [one[1] for one in (*_BODY_TYPE.finditer(handler), *_REQUEST.finditer(handler))]
@@ -139,23 +146,32 @@ def body_of(handler: str, types: NodeTypes) -> dict[str, Any]:
             named = [*_types_of(one[2], one[3]), *named]
     named += re.findall(r"\}\s*=\s*\(?\s*\w+\s+as\s+(\w+)", handler)
     known = (types.fields(kind) for kind in named)
+    whole = {one for one in read if _is_whole(one, handler, types.text)}
+    needed = [one for one in read if one in whole or _is_needed(one, handler)]
     if found := next(filter(None, known), {}):
-        return found
-    keys = dict.fromkeys(_keys_read(handler))
-    whole = {one for one in keys if _is_whole(one, handler, types.text)}
-    needed = [one for one in keys if one in whole or _is_needed(one, handler)]
-    plain = [one for one in keys if one == "code" or not is_identity(one)]
+        more = [one for one in needed if one not in found and not takes_question(one)]
+        return found | {one: _some(one, handler) for one in more if one not in whole}
+    plain = [one for one in read if one == "code" or not is_identity(one)]
     return {one: {} if one in whole else _some(one, handler) for one in needed or plain}
+
+
+def _end_of_object(text: str, start: int) -> int:
+    """Return where the first object behind `start` has ended."""
+    begun = text.find("{", start) + 1
+    return begun + len(braced(text, begun)) + 1
+
+
+def _bodies(handler: str) -> set[str]:
+    """Return the variables that hold the body."""
+    taken = {"body"} if _TAKEN.search(handler) else set()
+    return {one[1] for one in _BODY.finditer(handler)} | taken
 
 
 def _keys_read(handler: str) -> Iterator[str]:
     """Yield the keys that a handler reads of its body."""
     for one in _KEYS.finditer(handler):
         yield from _destructured(one[1])
-    bodies = {one[1] for one in _BODY.finditer(handler)}
-    if _TAKEN.search(handler):
-        bodies.add("body")
-    for body in bodies:
+    for body in _bodies(handler):
         inner = rf"\{{([^;{{}}]*)\}}\s*(?::[^=;]+)?=\s*\(?\s*(?:await\s+)?{body}\b(?!\.)"
         yield from (key for keys in re.findall(inner, handler) for key in _destructured(keys))
         yield from re.findall(rf"\b{body}\??\.(\w+)\b(?!\()", handler)

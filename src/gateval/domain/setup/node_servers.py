@@ -152,7 +152,7 @@ def _after(
     place = _PLACE.search(asked.route)
     body = json.loads(asked.body) if asked.body else {}
     held = [one for one in body if _CONVERSATION.fullmatch(one)]
-    key = next((one for one in held if body[one] in {SOME_TEXT, SOME_UUID}), "")
+    key = next((one for one in held if body[one] in (SOME_TEXT, SOME_UUID)), "")
     if place:
         begins = [one for one in routes if one.path.rstrip("/") == asked.route[: place.start()]]
     else:

@@ -21,7 +21,7 @@ _HANDLER = re.compile(
     r"|^@functions_framework\.http\b"
     r"|^export (?:async function|function|const) (?:onRequest(?:Post)?|handler)\b"
     r"|^(?:module\.)?exports\.handler\s*=|^export default \{\s*(?:async )?fetch\b"
-    r"|^export default app\b(?=;?\s*\Z)",
+    r"|^Deno\.serve\(|^export default app\b(?=;?\s*\Z)",
     re.M,
 )
 _ASKS_A_MODEL = re.compile(r"\bchat/completions\b|\bchat\.completions\b")

@@ -189,7 +189,7 @@ def _functions(known: Mapping[str, str], around: RepositoryFiles) -> Iterator[Fo
     """Yield the handlers of Azure Functions that ask a model."""
     for path, framework in known.items():
         handles = "@azure/functions" in around.modules[path] and _AZURE.search(around.texts[path])
-        if handles and around.frameworks[path]:
+        if handles:
             yield _program(path, framework, around)._replace(refused=AZURE)
 
 

@@ -41,6 +41,8 @@ def is_entry(path: str, text: str, behind: str = "") -> bool:
     """
     if path.endswith(".go"):
         return is_go_entry(text)
+    if not path.endswith(".py"):  # whose `input(` is no question to a person
+        text, behind = text.replace("input(", ""), behind.replace("input(", "")
     own = has_guard(text) if path.endswith(".py") else reads_arguments(text)
     if own or server_of(path, text, behind) or served_otherwise(path, text, behind):
         return True

@@ -13,6 +13,7 @@ from posixpath import dirname, splitext
 from typing import NamedTuple
 
 from gateval.domain.setup.invocation import MESSAGES
+from gateval.domain.setup.libraries import spelled_models
 from gateval.domain.setup.node_protocols import asked_elsewhere
 from gateval.domain.setup.node_routes import SETTING, body_of
 from gateval.domain.setup.node_text import parts, without_comments
@@ -125,11 +126,12 @@ def route_file(path: str, text: str, texts: Mapping[str, str]) -> RouteFile | No
         if len(read) > 1 or is_identity(read[0]):
             return None
         inputs = (read[0],)  # it reads nothing else
+    demanded |= _model_of(read, plain, texts)
     more = tuple(
         (name, json.dumps(value))
         for name, value in demanded.items()
         if name not in _OF_PAGE | {*inputs}
-        and not (SETTING.fullmatch(name) and value in {SOME_TEXT, 1, False})
+        and not (SETTING.fullmatch(name) and value in (SOME_TEXT, 1, False))
     )
     bare = re.sub(r"\([^)]*\)/", "", path)
     told = 2 * bool(_ASKED.search(bare)) + bool(re.search(r"/(?:chat|agent)(?:/|\.)[^/]*$", bare))
@@ -137,6 +139,22 @@ def route_file(path: str, text: str, texts: Mapping[str, str]) -> RouteFile | No
     names = tuple(one for one in reversed(words) if one.isidentifier())
     fields = () if MESSAGES in read else inputs
     return RouteFile(names, 32 + told, fields, more)
+
+
+_MODEL_KEY = re.compile(r"(?:selected|chat)?_?model(?:_?(?:id|name))?", re.I)
+
+
+def _model_of(read: Sequence[str], plain: str, texts: Mapping[str, str]) -> dict[str, str]:
+    """Return the key of a model that a route asks as it is told, with one that a page names."""
+    told = _KEYS.sub("", plain)
+    for key in filter(_MODEL_KEY.fullmatch, read):
+        asked = rf"\bmodel\s*:\s*(?:\w+\(\s*)?{key}\s*[,)}}\n]"
+        asked += r"|[{,]\s*model\s*," if key == "model" else ""
+        given = rf"!\s*{key}\b|\b{key}\s*(?:\?|\|\||&&|=[^=>])"  # or another, if there is none
+        named = (one for text in texts.values() for one in spelled_models(text))
+        if re.search(asked, told) and not re.search(given, told) and (first := next(named, "")):
+            return {key: first}
+    return {}
 
 
 def _near(path: str, plain: str, read: Sequence[str], texts: Mapping[str, str]) -> str:
