@@ -1,4 +1,4 @@
-"""Agents of twelve frameworks, as their own packages make them, behind bridges."""
+"""Agents of fourteen frameworks, as their own packages make them, behind bridges."""
 
 from __future__ import annotations
 
@@ -76,6 +76,11 @@ BRIDGED = (
     Bridged("llama-index", "desk:Desk", requirements="repositories/llama-index", turns=False),
     Bridged("claude-agent-sdk", "desk:options"),
     Bridged("agent-framework", "desk:agent"),
+    Bridged("agno", "desk.py:agent"),
+    Bridged("agno", "desk.py:team"),
+    Bridged("agno", "desk.py:steps"),
+    Bridged("strands", "desk:agent"),
+    Bridged("strands", "desk:swarm"),
     Bridged("node", "graph.mjs:graph", "node"),
     Bridged("node", "openai.mjs:agent", "node"),
     Bridged("node", "src/desk.ts:makeDesk", "node"),

@@ -142,7 +142,7 @@ class AgentvOptions(Spec):
 
 PYTHON_FRAMEWORKS = (
     "openai-agents", "langgraph", "google-adk", "crewai", "pydantic-ai", "smolagents",
-    "llama-index", "claude-agent-sdk", "agent-framework", "callable",
+    "llama-index", "claude-agent-sdk", "agent-framework", "agno", "strands", "callable",
 )  # fmt: skip
 NODE_FRAMEWORKS = ("ai-sdk", "langgraph", "mastra", "openai-agents", "route", "callable")
 

@@ -108,10 +108,11 @@ def test_a_server_of_nest_is_refused_by_what_it_is(decorated: str, refused: obje
 
 
 def test_agno_is_asked_by_its_interface_or_refused_with_what_to_do() -> None:
-    assert [one.refused for one in found({"main.py": OS.format(more="")})] == [AGENT_OS]
+    given = found({"main.py": OS.format(more="")})
+    assert [(one.target, one.refused) for one in given] == [("main.py:agent", None), ("", AGENT_OS)]
     for prefix, route in (("", "/agui"), (", prefix='/desk'", "/desk/agui")):
         more = f", interfaces=[AGUI(agent=agent{prefix})]"
-        (program,) = found({"main.py": OS.format(more=more)})
+        program, _ = found({"main.py": OS.format(more=more), "README.md": "python main.py"})
         asked = program.invocation
         assert (asked.preset, asked.route, program.refused) == ("ag-ui", route, None)
         assert program.command[-3:] == ("main:app", "--port", "{port}")

@@ -92,6 +92,8 @@ FRAMEWORKS: Mapping[str, Framework] = {
     "agent-framework": Framework(
         "agent_framework", "agent-framework", {"agent_framework.": ("BaseAgent", "Workflow")}
     ),
+    "agno": Framework("agno", "agno", {"agno.": ("Agent", "Team", "Workflow")}),
+    "strands": Framework("strands", "strands-agents", {"strands.": ("Agent", "MultiAgentBase")}),
     "callable": Framework("callables", "", {}),
 }
 """All that a `framework` can be called. A path of a file is a bridge of one's own."""

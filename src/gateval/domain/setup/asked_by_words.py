@@ -180,7 +180,8 @@ def _asked_in(text: str) -> Invocation:
 
 
 _ASKS = re.compile(
-    r"(?<![\w.])input\(|\bconsole\.input\(|\bPrompt\.ask\(|(?:click|typer)\.prompt\("
+    r"(?<![\w.])input\((?![^\n]{0,200}(?i:y/n|yes/no))|\bconsole\.input\(|\bPrompt\.ask\("
+    r"|(?:click|typer)\.prompt\("
 )
 _GOES_ON = re.compile(r"^[ \t]+while\b|^while\b", re.M)
 _QUITS = re.compile(r"[\"'](exit|quit|bye|/exit|/quit)[\"']")

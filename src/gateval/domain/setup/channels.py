@@ -18,6 +18,15 @@ _CHATS = {
     "Teams": r"botbuilder[\w./-]*|microsoft_teams|@microsoft/teams[\w.-]*",
     "LINE": r"linebot|@line/bot-sdk",
 }
+_PLATFORMS = {
+    "an agent of uAgents, which messages of other agents ask": "uagents",
+    "a service of Restate, which its server asks": "restate",
+    "a worker of Temporal, which its server gives work": "temporalio",
+    "an Actor of Apify, which takes its input from that platform": "apify",
+    "a program of Dapr Agents, which `dapr run` starts and asks": "dapr_agents|dapr",
+    "a workflow of the NeMo Agent Toolkit, which its program `nat` runs": "nat|aiq",
+    "a handler of Azure Functions, which their own program starts": r"azure\.functions",
+}
 _VOICE = (
     r"fastrtc|livekit|pipecat|pyaudio|sounddevice|speech_recognition|vocode|pyttsx3|RealtimeSTT"
     r"|@livekit/agents|elevenlabs|deepgram"
@@ -45,6 +54,10 @@ def _chat(name: str) -> Refusal:
 
 
 _CAUSES = (
+    *(
+        (_imports(modules), Refusal(f"is {what}, and nothing here.", NAMED))
+        for what, modules in _PLATFORMS.items()
+    ),
     *((_imports(modules), _chat(name)) for name, modules in _CHATS.items()),
     (_imports(_VOICE), Refusal("is spoken to, and nothing here speaks.", NAMED)),
     (

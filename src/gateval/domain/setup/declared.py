@@ -77,6 +77,8 @@ _MAKERS: Mapping[str, str] = {
     "LlamaIndex": r"(?:Function|ReAct|CodeAct)Agent|AgentWorkflow(?:\.\w+)?|\w+\.as_chat_engine",
     "Claude Agent SDK": r"ClaudeAgentOptions",
     "Microsoft Agent Framework": r"(?:Chat)?Agent|\w+\.(?:create|as)_agent",
+    "Agno": r"Agent|Team|Workflow",
+    "Strands Agents": r"Agent|Swarm|\w+\.build",
     "Mastra": r"new Agent",
     "Vercel AI SDK": r"new (?:Experimental_)?(?:ToolLoop)?Agent",
 }
@@ -98,9 +100,14 @@ _BASES = re.compile(r"^class \w+\(([^)]*)\)", re.M)
 _ROOT_AGENT = re.compile(r"^(root_agent)[ \t]*(?::[^=\n]+)?=[ \t]*(\w+)", re.M)
 _MASTRA = re.compile(r"^export const (\w+)\s*=\s*new Mastra\(", re.M)
 _MASTRA_AGENTS = re.compile(r"\bagents:\s*\{([^}]*)\}")
-_NAMED = re.compile(r"\b(?:name|id)\s*[=:]\s*[\"']([^\"'\n]{1,80})[\"']")
+_NAMED = re.compile(r"\b(?:name\s*[=:]|id\s*:)\s*[\"']([^\"'\n]{1,80})[\"']")
 _NODES = re.compile(r"\.add_node\([^()\n]*?\b(\w+)\s*\)")
-_HANDS_ON = re.compile(r"\b(?:handoffs|sub_agents|managed_agents|agents)\s*[=:]\s*[\[{]([^\]}]*)")
+_HANDS_ON = re.compile(
+    r"\b(?:handoffs|sub_agents|managed_agents|agents|members|steps)\s*[=:]\s*[\[{]([^\]}]*)"
+)
+_STEP = re.compile(r"\bStep\([^()]*?\b(?:agent|team)\s*=\s*(\w+)")
+"""A step of a workflow of Agno, and who does it."""
+
 _AS_TOOL = re.compile(r"\b(\w+)\.as_?[tT]ool\(|AgentTool\(\s*(?:agent\s*=\s*)?(\w+)")
 _HELPS = re.compile(
     r"(?i)_?(?:title|summar|guard|moderat|judge|evaluat|critic|verif|suggest|rewrit)"
@@ -269,6 +276,7 @@ def _objects(
         name = one[1] or "default"
         body = _body(text, one.start()) + "".join(_delegations(name, text))
         body += f"\nnodes {_NODES.findall(text)}" if one[2].endswith("compile") else ""
+        body += f"\nagents=[{_STEP.findall(text)}" if one[2] == "Workflow" else ""
         kind = one[2].removeprefix("new ")
         made = re.fullmatch(makers, one[2]) or (kind in _FINISHED and _FINISHED[kind] in body)
         if made and _is_exported(path, name, one[0], text):
@@ -373,7 +381,7 @@ def _delegations(name: str, text: str) -> Iterator[str]:
 
 def _object(path: str, name: str, framework: str, body: str, score: int) -> DeclaredAgent:
     called = _NAMED.search(body)
-    if _NEEDS.search(body) or _HELPS.match(name):
+    if _NEEDS.search(body) or (_HELPS.match(name) and not _HANDS_ON.search(body)):
         score = LEAST - 6
     else:
         score += leads(name) + ("tools" in body)

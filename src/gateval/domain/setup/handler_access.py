@@ -73,7 +73,8 @@ def _demands(modules: Modules, routed: Routed) -> Iterator[Access]:
             bearer = header.lower() == "authorization"
             value, variable = held[0] if held else (SOME_TEXT, "")
             shown = f"Bearer {value}" if bearer else value
-            yield Access(header, shown, variable, login=login and (bearer or not held))
+            known = variable or (held and not bearer)
+            yield Access(header, shown, variable, login=login and not known)
 
 
 def _guards(modules: Modules, routed: Routed) -> Iterator[tuple[str, Function]]:

@@ -67,6 +67,23 @@ def routes_of(modules: Modules) -> Iterator[Routed]:
                 route = _PLACE.sub(r"{\1}", group.prefix + route) or "/"
                 for method in _methods(made):
                     yield Routed(path, route, method, node, made, group.calls, group.flask)
+            if isinstance(node, ast.Call) and called_by(node) in _LISTED:
+                yield from _listed(modules, path, node)
+
+
+_LISTED = {"Route": "endpoint", "add_api_route": "endpoint", "add_url_rule": "view_func"}
+"""Calls that name a path and its function, and the keyword of that function."""
+
+
+def _listed(modules: Modules, path: str, made: ast.Call) -> Iterator[Routed]:
+    """Yield the handler that a call names."""
+    named = keyword_of(made, _LISTED[called_by(made)]) or (made.args[-1] if made.args[1:] else None)
+    route = modules.text(path, made.args[0]) if made.args else ""
+    flask = called_by(made) == "add_url_rule"
+    given = modules.functions(path, named)[:1] if route and named is not None else []
+    for where, function in given:
+        for method in _methods(made):
+            yield Routed(where, _PLACE.sub(r"{\1}", route), method, function, made, (), flask)
 
 
 def _methods(made: ast.Call) -> list[str]:

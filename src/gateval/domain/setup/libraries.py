@@ -48,10 +48,22 @@ PYTHON = {
     "cohere": "Cohere SDK",
     "huggingface_hub.InferenceClient": "Hugging Face Hub",
     "a2a.server": "A2A",
+    "langroid": "Langroid",
+    "camel": "CAMEL",
+    "dapr_agents": "Dapr Agents",
+    "mcp_use": "mcp-use",
+    "mcp_agent": "mcp-agent",
+    "swarm": "Swarm",
+    "letta_client": "Letta",
+    "vertexai": "Vertex AI",
+    "ibm_watsonx_ai": "watsonx.ai",
+    "together": "Together SDK",
+    "cerebras": "Cerebras SDK",
+    "azure.ai.agentserver": "Microsoft Foundry",
 }
 """Modules of Python, the more telling ones first, and what people call them."""
 
-PLAIN_NAMES = ("agents", "workflows")
+PLAIN_NAMES = ("agents", "workflows", "camel", "swarm", "together")
 """Those of them that packages of a repository's own are often called."""
 
 NODE = {

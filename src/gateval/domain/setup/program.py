@@ -15,7 +15,7 @@ from gateval.domain.setup.asked_by_words import asked_by_words, reads_arguments
 from gateval.domain.setup.beside import Beside
 from gateval.domain.setup.invocation import ANSWERED, ASKED, PROMPT, QUESTION, Invocation
 from gateval.domain.setup.other_work import Refusal
-from gateval.domain.setup.protocols import protocol_of, starts_itself
+from gateval.domain.setup.protocols import hosted, protocol_of, starts_itself
 
 _LOCKS = (".lock", "-lock.json", "-lock.yaml", "requirements.txt", "go.mod")
 
@@ -126,7 +126,10 @@ _KIND = re.compile(r"^class (\w+)\((?:\w+\.)?FastAPI\b", re.M)
 _OF_A_CLASS = re.compile(r"^\w+\s*(?::[^=\n]+)?=\s*[A-Z]\w*\(", re.M)
 _FACTORY = re.compile(r"^def (create_app|make_app|build_app|get_app)\(", re.M)
 _MAKES = re.compile(rf"^[ \t]+\w+\s*=\s*(?:\w+\.)?{_MAKERS}\(", re.M)
-_PYTHON_ROUTE = re.compile(r"@\w+\.(?:post|route)\(\s*(?:path\s*=\s*)?[\"'](/[^\"']*|)[\"']")
+_PYTHON_ROUTE = re.compile(
+    r"(?:@\w+\.(?:post|route)|(?:\bRoute|\.add_api_route|\.add_url_rule)(?=\([^)]{0,200}?\bPOST\b))"
+    r"\(\s*(?:path\s*=\s*)?[\"'](/[^\"']*|)[\"']"
+)
 _GET_ROUTE = re.compile(
     r"@\w+\.get\(\s*(?:path\s*=\s*)?[\"']/[^\n]*\n(?:async )?def \w+\([^)]{0,300}?"
     rf"\b(?:{QUESTION}|q|msg)\s*:\s*(?:str|Annotated)\b"
@@ -229,7 +232,7 @@ def _of_own_class(text: str, behind: str) -> re.Match[str] | None:
 
 def serves(path: str, text: str, behind: str = "") -> bool:
     """Whether a program is asked over HTTP: a file serves an application, or starts a server."""
-    if server_of(path, text, behind):
+    if server_of(path, text, behind) or hosted(path, text):
         return True
     return starts_itself(path, text) and _is_asked_at(path, text, behind)
 
@@ -411,6 +414,8 @@ def invocation_of(path: str, text: str, behind: str = "") -> Invocation:
     if path.endswith(".go"):
         return go_invocation(text, PROMPT)
     if serves(path, text, behind):
+        if asked := hosted(path, text):
+            return asked
         if spoken := protocol_of(path, text, behind):
             return Invocation(route=spoken.path, preset=spoken.preset)
         return served(path, f"{text}\n{behind}")

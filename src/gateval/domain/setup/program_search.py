@@ -8,7 +8,13 @@ from posixpath import basename, dirname, join, relpath, splitext
 
 from gateval.domain.setup.aiohttp_routes import aiohttp_route
 from gateval.domain.setup.answering import answering_functions, has_guard, names_a_file
-from gateval.domain.setup.asked_by_words import arguments_of, reads_input, starting_command
+from gateval.domain.setup.asked_by_words import (
+    arguments_of,
+    asked_by_words,
+    reads_arguments,
+    reads_input,
+    starting_command,
+)
 from gateval.domain.setup.channels import channel_of
 from gateval.domain.setup.declared import LEAST, DeclaredAgent, declared_agents, leads
 from gateval.domain.setup.express import with_mounts
@@ -58,7 +64,7 @@ from gateval.domain.setup.program import (
     takes_otherwise,
 )
 from gateval.domain.setup.program_install import fitted, project_of, with_itself
-from gateval.domain.setup.protocols import at_port, node_at_port, starts_itself
+from gateval.domain.setup.protocols import at_port, hosted, node_at_port, starts_itself
 from gateval.domain.setup.repository_files import (
     ENDINGS,
     RepositoryFiles,
@@ -129,6 +135,9 @@ def find_programs(
     else:
         found = [*_pages(around), *_functions(known, around), *_handlers(around)]
         found = found or programs or _unstarted(known, around) or _own_models(around)
+    best = max((one.score for one in found if one.refused is None), default=0)
+    if 0 < best < _DECLARED + 10 and (page := _told_page(found, around)):
+        return (page,)
     found = [_with_cause(one, around, found) for one in found]
     return tuple(sorted(found, key=lambda one: (-one.score, one.path.count("/"), one.path)))
 
@@ -167,10 +176,13 @@ def _with_cause(
 
 
 def _own_models(around: RepositoryFiles) -> list[FoundProgram]:
-    """Return the program that is asked elsewhere, or by a model of its own, if there is one."""
+    """Return the program that is asked elsewhere, as on a page or over WebSocket, or that answers
+    by a model of its own, if there is one.
+    """
     for path, text in sorted(around.texts.items(), key=lambda one: (one[0].count("/"), one[0])):
-        why = None if names_other_work(path) else channel_of(text, models=True)
-        if why:
+        why = channel_of(text, models=True) or page_of(text)
+        why = why or (STREAMS if streams_only(path, text, "") else None)
+        if why and not names_other_work(path):
             return [_program(path, "", around)._replace(refused=why)]
     return []
 
@@ -214,6 +226,16 @@ def _pages(around: RepositoryFiles) -> Iterator[FoundProgram]:
             yield _program(path, framework, around)._replace(refused=why)
 
 
+def _told_page(programs: Sequence[FoundProgram], around: RepositoryFiles) -> FoundProgram | None:
+    """Return the page that is all that people are told to start, where it asks none of these."""
+    pages = {one: why for one in around.told if (why := page_of(around.texts.get(one, "")))}
+    near = {one for path in pages for one in around.reach.from_(path)}
+    if not pages or len(pages) < len(around.told) or any(one.path in near for one in programs):
+        return None
+    first = min(pages, key=lambda one: around.told[one].place)
+    return _program(first, around.framework(first), around)._replace(refused=pages[first])
+
+
 def _orchestrating(
     programs: Sequence[FoundProgram], agents: Sequence[FoundProgram], around: RepositoryFiles
 ) -> Iterator[FoundProgram]:
@@ -236,15 +258,17 @@ def _orchestrating(
         if one.path in starters and started:  # what serves is asked, not what starts it
             score = min(score, *(other.score - 2 for other in started))
         asked = one.started and one.invocation.sure and not one.invocation.route
-        reached = set(peers.values()) & behind[one.path]
+        near = set(peers.values()) & {one.path, *behind[one.path]}
+        reached = near - {one.path}
         told = _is_told(one.path, peers, around, lone=lone, reached=bool(reached))
         if asked and ((told and best < _DECLARED) or (not led and reached == set(peers.values()))):
             score = max(score, best + 1)
         serves = one.invocation.route and one.invocation.sure and one.refused is None
         made = all(told.endswith("()") for told in peers)  # by functions, which it calls
-        begun = any(one.path == path or one.path in behind.get(path, ()) for path in around.told)
+        entered = one.invocation.route == "/invocations" and one.path in near
+        begun = entered or any(one.path in {path, *behind.get(path, ())} for path in around.told)
         aside = one.path in starters and started
-        if serves and best < _DECLARED and reached and (made or begun) and not aside:
+        if serves and best < _DECLARED and not aside and ((reached and made) or (near and begun)):
             score = max(score, best + 1)
         yield one._replace(score=score)
 
@@ -305,7 +329,7 @@ def _asked(path: str, around: RepositoryFiles) -> tuple[Invocation, Refusal | No
     if not asked.route:
         asked, why = (asked, None) if refused else _by_words(path, asked, around)
         return asked, refused or why
-    if asked.preset or not path.endswith(".py"):
+    if asked.preset or hosted(path, text) or not path.endswith(".py"):
         return asked, refused
     if aiohttp_route(f"{text}\n{behind}"):
         return asked, refused or (None if asked.sure else SILENT)
@@ -358,6 +382,9 @@ def _by_words(
     words, file = (told.words, told.file) if told else ((), "")
     if words and not file:
         return Invocation(words=words, stdin=""), None
+    if not asked.sure and not asked.words and not reads_arguments(around.texts[path]):
+        behind = (around.texts[one] for one in around.reach.from_(path))
+        asked = next((asked_by_words("", one) for one in behind if reads_input(one)), asked)
     names = arguments_of(path, around.texts[path])
     files = [one for one in names if names_a_file(one)]
     meant = any(re.search(QUESTION, one) for one in names if one not in files)
@@ -392,7 +419,7 @@ def _program(path: str, framework: str, around: RepositoryFiles) -> FoundProgram
     command = start.command
     if begins and by_word:
         command = at_port(begins.text, (*command, begins.name))
-    elif invocation.route and starts_itself(path, text) and not application:
+    elif hosted(path, text) or (invocation.route and starts_itself(path, text) and not application):
         command = at_port(text, command)
     if invocation.route and "node" in command:
         command = node_at_port(f"{text}\n{behind}\n{' '.join(command)}", command)

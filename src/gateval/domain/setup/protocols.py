@@ -9,7 +9,28 @@ import json
 import re
 from typing import NamedTuple
 
+from gateval.domain.setup.invocation import PROMPT, Invocation
 from gateval.domain.setup.node_protocols import ag_ui_path
+
+_SAID = "output[*].content[*].text"
+_TURN = json.dumps({"input": [{"role": "user", "content": PROMPT}]})
+_HOSTS = {
+    r"^from mlflow\.genai\.agent_server import [^#]*?\bAgentServer\b": Invocation(
+        route="/invocations", field="input", body=_TURN, answer=_SAID
+    ),
+    r"\bResponsesHostServer\(": Invocation(route="/responses", field="input", answer=_SAID),
+    r"\bInvocationsHostServer\(": Invocation(
+        route="/invocations", field="message", answer="response"
+    ),
+}
+
+
+def hosted(path: str, text: str) -> Invocation | None:
+    """Return how a program is asked that hands its agent to a server with a way of its own, which
+    its framework has; None for any other.
+    """
+    found = (asked for host, asked in _HOSTS.items() if re.search(host, text, re.M))
+    return next(found, None) if path.endswith(".py") else None
 
 
 class Protocol(NamedTuple):
@@ -60,7 +81,7 @@ def protocol_of(path: str, text: str, behind: str = "") -> Protocol | None:
     if own := _OWN.search(text):
         return Protocol("ag-ui", application=own[1])
     if added := _ADDED.search(whole):
-        return Protocol("ag-ui", _path(added["given"] or "", "/"))
+        return Protocol("ag-ui", _path(added["given"], "/") if added["given"] else "/run")
     if "AgentOS(" in whole and (given := _AGUI.search(whole)):
         return Protocol("ag-ui", f"{given[1] or ''}/agui")
     if chain := _CHAINS.search(whole):
@@ -127,9 +148,9 @@ def at_port(text: str, command: tuple[str, ...]) -> tuple[str, ...]:
 
     By its option, or by the variable PORT that it reads; else by a line before it.
     """
-    if _OPTION.search(text):
+    if _OPTION.search(text) or "AgentServer(" in text:
         return (*command, "--port", "{port}")
-    if _VARIABLE.search(text):
+    if _VARIABLE.search(text) or "HostServer(" in text:
         return command
     given = _GIVEN_AIOHTTP if "aiohttp" in text and "run_app(" in text else _GIVEN
     python, *words = command

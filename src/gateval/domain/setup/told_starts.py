@@ -149,11 +149,17 @@ def _asking(line: str) -> tuple[tuple[str, ...], str]:
 
 
 def _places(named: str, folder: str) -> Iterator[str]:
-    """Yield where the file may be: as named, as a package, below `src`, or from the root."""
+    """Yield where the file may be: as named, as a package, below `src`, from the root, or from a
+    folder that the root was a part of.
+    """
     stem = named.removesuffix(".py")
     for one in (named, f"{stem}/__main__.py", f"{stem}/__init__.py", f"src/{named}"):
         yield normpath(join(folder, one))
     yield normpath(named)
+    parts = normpath(named).split("/")
+    for start in range(1, len(parts)):
+        inner = "/".join(parts[start:])
+        yield from (inner, f"{inner.removesuffix('.py')}/__main__.py")
 
 
 _BUILT = re.compile(r"^(?:dist|build|lib|out)/")

@@ -1,0 +1,21 @@
+"""Agents, teams and workflows of Agno; a conversation is one session."""
+
+from __future__ import annotations
+
+from typing import Any
+
+
+class Bridge:
+    """Runs the agent. Messages from before the first question stand before it as text, and so does
+    what was said if it keeps no history.
+    """
+
+    def __init__(self, target: Any) -> None:
+        self._agent = target
+
+    async def ask(self, question: Any) -> Any:
+        """Return the content of the answer."""
+        keeps = getattr(self._agent, "db", None) or getattr(self._agent, "storage", None)
+        alone = keeps and not question.first
+        asked = question.asked if alone else question.transcript()
+        return (await self._agent.arun(asked, session_id="gateval")).content

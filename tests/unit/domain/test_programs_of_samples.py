@@ -1,0 +1,122 @@
+"""Shapes of public samples: hosts of frameworks, platforms, pages, agents of Agno and Strands."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.unit.domain.test_handlers import asked
+from tests.unit.domain.test_programs_of_strangers import MAIN, found
+
+FOUNDRY = "from agent_framework import Agent\nfrom agent_framework.foundry import {host}\n\ndef main():\n    {host}(Agent()).run()\n"
+MLFLOW = "import langchain\nfrom mlflow.genai.agent_server import AgentServer\nserver = AgentServer('ResponsesAgent')\napp = server.app\n\ndef main():\n    server.run(app_import_string='start:app')\n"
+SAID = "output[*].content[*].text"
+
+
+@pytest.mark.parametrize(
+    ("text", "path", "field", "answer", "command"),
+    [
+        (FOUNDRY.format(host="ResponsesHostServer"), "/responses", "input", SAID, ("start.py",)),
+        (FOUNDRY.format(host="InvocationsHostServer"), "/invocations", "message", "response", ("start.py",)),
+        (MLFLOW, "/invocations", "input", SAID, ("start.py", "--port", "{port}")),
+    ],
+)  # fmt: skip
+def test_a_server_that_a_framework_has_is_asked_at_its_path(
+    text: str, path: str, field: str, answer: str, command: tuple[str, ...]
+) -> None:
+    (program,) = found({"start.py": text + MAIN})
+    way = program.invocation
+    assert (way.route, way.field, way.answer) == (path, field, answer)
+    assert (program.refused, program.command[1:]) == (None, command)
+
+
+@pytest.mark.parametrize(
+    ("text", "why"),
+    [
+        ("from uagents import Agent\nagent = Agent()\n", "an agent of uAgents"),
+        ("import openai\nimport restate\nx = restate.Service('X')\n", "a service of Restate"),
+        ("from agents import Agent\nfrom temporalio import workflow\n", "a worker of Temporal"),
+        ("from apify import Actor\nfrom smolagents import CodeAgent\n", "an Actor of Apify"),
+        ("from dapr_agents import DurableAgent\n", "a program of Dapr Agents"),
+        ("from nat.cli.register_workflow import x\nfrom langchain.x import y\n", "NeMo Agent"),
+        ("import openai\nimport azure.functions as func\n", "a handler of Azure Functions"),
+        ("import streamlit as st\nfrom unknown_library import ask\n", "draws a page with Streamlit"),
+        ("import websockets\nstarted = websockets.serve(1)\n", "over WebSocket alone"),
+    ],
+)  # fmt: skip
+def test_what_a_platform_asks_is_refused_by_its_name(text: str, why: str) -> None:
+    (program,) = found({"main.py": text + "def main(): ...\n" + MAIN})
+    assert program.refused
+    assert why in program.refused.why
+
+
+CREW = "from crewai.project import CrewBase\n@CrewBase\nclass Desk:\n    ...\n"
+PAGE = "import streamlit as st\n{imports}\nst.title('Desk')\n"
+START = {"README.md": "Run `streamlit run samples/desk/page.py`."}
+
+
+def test_the_page_that_the_readme_starts_is_named_where_it_asks_none_of_the_agents() -> None:
+    files = {"desk/crew.py": CREW, "page.py": PAGE.format(imports=""), **START}
+    (page,) = found(files)
+    assert page.refused
+    assert page.path == "page.py"
+    first, *_ = found({**files, "page.py": PAGE.format(imports="from desk.crew import Desk")})
+    assert (first.target, first.refused) == ("crew.py:Desk", None)
+    first, *_ = found({**files, "README.md": "Nothing."})
+    assert first.target == "crew.py:Desk"
+
+
+AGNO = "from agno.agent import Agent\nfrom agno.team import Team\nfrom agno.workflow import Step, Workflow\nwriter = Agent(name='Writer', model=OpenAIChat(id='gpt-5'), tools=[x])\nreader = Agent(tools=[x])\n"
+
+
+@pytest.mark.parametrize(
+    ("more", "target"),
+    [
+        ("", "desk.py:writer"),
+        ("both = Team(members=[writer, reader])\n", "desk.py:both"),
+        ("s = Step(name='s', agent=writer)\nt = Step(agent=reader)\nguardrails = Workflow(name='f', steps=[s, t])\n", "desk.py:guardrails"),
+    ],
+)  # fmt: skip
+def test_of_agno_who_hands_on_is_the_agent(more: str, target: str) -> None:
+    first, *_ = found({"desk.py": AGNO + more})
+    assert (first.target, first.refused) == (target, None)
+    named = next(one for one in found({"desk.py": AGNO + more}) if one.target == "desk.py:writer")
+    assert named.names[0] == "Writer"
+
+
+def test_an_agent_of_strands_is_one_and_a_server_of_agentcore_around_it_comes_first() -> None:
+    made = "from strands import Agent\nagent = Agent(tools=[x])\n"
+    first, *_ = found({"desk.py": made + "agent('What is new?')\n"})
+    assert first.target == "desk.py:agent"
+    entry = "from bedrock_agentcore.runtime import BedrockAgentCoreApp\napp = BedrockAgentCoreApp()\n@app.entrypoint\ndef invoke(payload):\n    return str(agent(payload['prompt']))\n"
+    first, second = found({"desk.py": made + entry})
+    assert (first.invocation.route, first.invocation.field) == ("/invocations", "prompt")
+    assert second.target == "desk.py:agent"
+
+
+LISTED = "from smolagents import CodeAgent\nfrom starlette.applications import Starlette\nfrom starlette.routing import Route\ndef get_agent():\n    return CodeAgent()\nasync def work(request: Request):\n    data = await request.json()\n    return JSONResponse({'result': get_agent().run(data.get('task'))})\napp = Starlette(routes=[Route('/work', work, methods=['POST'])])\n"
+
+
+def test_routes_may_stand_in_a_list_and_the_readme_may_name_a_folder_above() -> None:
+    told = {"README.md": "    uvicorn samples.desk.main:app --reload\n"}
+    first, second = found({"main.py": LISTED, **told})
+    assert (first.invocation.route, first.invocation.field) == ("/work", "task")
+    assert (first.invocation.answer, second.target) == ("result", "main.py:get_agent()")
+    added = "def f(ask: Ask): ...\napp.add_api_route('/added', f, methods=['POST'])\n"
+    ask = "class Ask(BaseModel):\n    question: str\n"
+    assert asked(ask + added).route == "/added"
+
+
+def test_a_bearer_key_that_is_compared_with_a_variable_can_be_chosen() -> None:
+    text = "class Ask(BaseModel):\n    question: str\ndef verify_token(given = Security(HTTPBearer())):\n    expected_token = os.getenv('API_TOKEN')\n    if given.credentials != expected_token:\n        raise HTTPException(401)\n@app.post('/ask')\ndef f(ask: Ask, ok: bool = Depends(verify_token)): ...\n"
+    way = asked(text)
+    assert (way.login, dict(way.headers)["Authorization"]) == (False, "Bearer gateval")
+    assert dict(way.env) == {"API_TOKEN": "gateval"}
+
+
+def test_a_loop_may_stand_in_a_class_of_another_file_and_a_confirmation_is_no_question() -> None:
+    loop = "class Talk:\n    def run(self):\n        while True:\n            said = input('Ask: ')\n            if said == 'quit': break\n            ok = input('Sure? [y/N]')\n"
+    files = {"talk.py": loop, "main.py": "import openai\nfrom talk import Talk\nTalk().run()\n"}
+    first = found({**files, "README.md": "python main.py"})[0]
+    assert (first.path, first.invocation.stdin, first.refused) == (
+        "main.py", "{{ prompt }}\nquit\n", None,
+    )  # fmt: skip
