@@ -18,6 +18,7 @@ from benchmarks import (
     kills,
     looking_back,
     many_cases,
+    memory,
     owner_checks,
     phoning_home,
     plan_unchanged,
@@ -54,6 +55,7 @@ BENCHMARKS = {
     redirect.NAME: redirect.measure,
     replay.NAME: replay.measure,
     kills.NAME: kills.measure,
+    memory.NAME: memory.measure,
     report_page.NAME: report_page.measure,
     lines.NAME: bars.measured,
 }

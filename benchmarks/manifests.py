@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import textwrap
 
+CASES_IN_A_FILE = 10_000
 KINDS = ("golden", "bad", "edge")
 SEVERITIES = ("low", "medium", "high", "critical")
 
@@ -78,7 +79,7 @@ def system_prompt(number: int) -> str:
     )
 
 
-def eval_manifest(number: int, *, parallel: int = 4) -> str:
+def eval_manifest(number: int, *, parallel: int = 4, repetitions: int = 1) -> str:
     """The Eval of the nth Agent; it selects the fixtures with the Agent's label."""
     name = agent_name(number)
     return textwrap.dedent(f"""\
@@ -97,6 +98,7 @@ def eval_manifest(number: int, *, parallel: int = 4) -> str:
             passThreshold: 0.9
           execution:
             parallel: {parallel}
+            repsPerFixture: {repetitions}
             timeoutSeconds: 120
         """)
 
@@ -130,6 +132,22 @@ def fixture_manifest(agent: int, number: int) -> str:
                 promised a refund? Score 1 if it did, 0 if it did not.
               minScore: 0.8
         """)
+
+
+def case_files(agent: int, many: int) -> dict[str, str]:
+    """The same with so many cases, 10,000 at most in a file; texts by name of the file."""
+    files = {}
+    order = f"{agent * 10_000}"
+    for first in range(0, many, CASES_IN_A_FILE):
+        name = f"cases-{first // CASES_IN_A_FILE}"
+        text = fixture_manifest(agent, 0).replace("case-0000", name)
+        files[f"{name}.yaml"] = text.replace(f"#{order}.", "#{{ case.order }}.").replace(
+            "  input:\n", f"  cases: {{file: {name}.jsonl}}\n  input:\n"
+        )
+        rows = range(first, min(many, first + CASES_IN_A_FILE))
+        lines = (f'{{"id": "c-{number}", "order": {number}}}\n' for number in rows)
+        files[f"{name}.jsonl"] = "".join(lines)
+    return files
 
 
 def other_yaml(number: int) -> str:

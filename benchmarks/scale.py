@@ -13,6 +13,8 @@ class Scale:
 
     `runs` holds pairs of fixtures and `parallel`; `latency` is in seconds.
 
+    `large_runs` are what kind of fixture, how many, and the repetitions of each.
+
     `killed` are the fixtures of a run and its `parallel` that is killed `kills` times.
 
     `rounds` samples are taken of short processes, `entry_rounds` of jobs of the action,
@@ -33,6 +35,13 @@ class Scale:
     entry_rounds: int = 5
     runs: tuple[tuple[int, int], ...] = ((200, 20), (1_000, 100))
     run_rounds: int = 3
+    large_runs: tuple[tuple[str, int, int], ...] = (
+        ("files", 1_000, 15),
+        ("cases", 15_000, 1),
+        ("files", 15_000, 1),
+        ("files", 1_000, 50),
+        ("cases", 50_000, 1),
+    )
     killed: tuple[int, int] = (500, 50)
     kills: int = 20
     latency: float = 0.2
@@ -59,6 +68,7 @@ def tiny(cache: Path) -> Scale:
         entry_rounds=1,
         runs=((4, 2),),
         run_rounds=1,
+        large_runs=(("files", 3, 2), ("cases", 4, 1)),
         killed=(6, 2),
         kills=2,
         latency=0.01,

@@ -78,8 +78,13 @@ class Value(BaseModel):
             return self.model_copy(update=changes)
         named = self.__pydantic_fields_set__
         if not named.issuperset(changes):
-            named = {*named, *changes}
+            named = _one_set(frozenset(named.union(changes)))
         return self.of_valid(self.__dict__ | changes, named)
+
+    def lean(self) -> Self:
+        """Return it, with the set of its fields' names that others of its kind have too."""
+        _set_named(self, _one_set(frozenset(self.__pydantic_fields_set__)))
+        return self
 
     @classmethod
     def of_valid(cls, fields: dict[str, object], named: set[str]) -> Self:
@@ -100,7 +105,7 @@ class Value(BaseModel):
         """Return the value of these fields, which are valid and not looked at; the others are as
         they are by default.
         """
-        return cls.of_valid(_defaults(cls) | fields, _named(tuple(fields)))
+        return cls.of_valid(_defaults(cls) | fields, _one_set(frozenset(fields)))
 
 
 _new = object.__new__
@@ -116,7 +121,7 @@ _set_fields, _set_named, _set_extra, _set_private = (
 
 
 @cache
-def _named(names: tuple[str, ...]) -> set[str]:
+def _one_set(names: frozenset[str]) -> set[str]:
     """Return the one set of these names: a set of its own for each value takes as much memory as
     its fields.
     """

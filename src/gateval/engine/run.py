@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import deque
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import nullcontext
 from dataclasses import dataclass, field
 from functools import partial
@@ -343,11 +343,12 @@ async def run_trials(plan: Plan, context: RunContext) -> tuple[Trial, ...]:
 
 
 class _Line(NamedTuple):
-    """The trials of one Eval that are to begin, its own places, and how many answers are assessed
-    `aside` at once.
+    """The trials of one Eval that are to begin, what the plan says of one, its own places, and how
+    many answers are assessed `aside` at once.
     """
 
-    queue: deque[Task]
+    queue: deque[TrialKey]
+    task: Callable[[TrialKey], Task]
     places: Places
     aside: asyncio.Semaphore
 
@@ -454,19 +455,11 @@ class _Run:
         places, spacing = Places(room), StartSpacing(room)
         async with asyncio.TaskGroup() as group:
             for name in dict.fromkeys(planned.own_name for planned in plan.evals):
-                versions = [planned for planned in plan.evals if planned.own_name == name]
-                queue: deque[Task] = deque()
-                for planned in versions:
-                    fixtures = {fixture.name: fixture for fixture in planned.fixtures}
-                    queue += (
-                        Task(
-                            key, plan.agent(planned.agent, key.side), planned, fixtures[key.fixture]
-                        )
-                        for key in keys
-                        if key.eval == planned.name
-                    )
-                parallel = min(planned.execution.parallel for planned in versions)
-                line = _Line(queue, Places(parallel), asyncio.Semaphore(parallel))
+                versions = {one.name: one for one in plan.evals if one.own_name == name}
+                queue = deque(key for version in versions for key in keys if key.eval == version)
+                parallel = min(planned.execution.parallel for planned in versions.values())
+                task = partial(self._task, versions)
+                line = _Line(queue, task, Places(parallel), asyncio.Semaphore(parallel))
 
                 def begin(line: _Line = line) -> None:
                     group.create_task(self._work(line, places, spacing, group))
@@ -474,6 +467,11 @@ class _Run:
                 line.places.spare = _at_most(parallel, begin)
                 for _ in range(min(parallel, len(queue))):
                     begin()
+
+    def _task(self, versions: Mapping[str, PlannedEval], key: TrialKey) -> Task:
+        planned = versions[key.eval]
+        agent = self._plan.agent(planned.agent, key.side)
+        return Task(key, agent, planned, planned.fixture(key.fixture))
 
     async def _work(
         self, line: _Line, places: Places, spacing: StartSpacing, group: asyncio.TaskGroup
@@ -491,7 +489,7 @@ class _Run:
                 began = await spacing.turn()
                 if not line.queue or context.over() or self._full:
                     return
-                task = line.queue.popleft()
+                task = line.task(line.queue.popleft())
                 context.tell(TrialStarted(key=task.key))
                 measured = _untried(task, context) or await self._measured(task)
                 spacing.ended(began)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import lru_cache
 from math import fsum
 from typing import NamedTuple
 
@@ -249,7 +250,7 @@ def _compare_fixture(
     stands = planned.stands(found.fixture.name)
     if stands is not None:
         means = stands.means or (None, None)
-        return FixtureComparison(
+        return FixtureComparison.of_known(
             fixture=found.fixture.name,
             change=FixtureChange.REGRESSED,
             head=head,
@@ -263,7 +264,7 @@ def _compare_fixture(
     ours = _repeated(found.head, found.fixture_progress.wanted.head, asked)
     theirs = _repeated(found.base, found.fixture_progress.wanted.base, asked)
     lost = found.standing and theirs.unclear and not found.perfect
-    return FixtureComparison(
+    return FixtureComparison.of_known(
         fixture=found.fixture.name,
         change=_score_change(planned.baseline, found, ours, theirs),
         head=head,
@@ -329,11 +330,19 @@ def _repeated(trials: Sequence[Trial], most: int, asked: float | None) -> Repeat
     mine = [trial for trial in trials if trial.key.repetition <= most]
     count = counted([trial.passed for trial in mine])
     scores = None if asked is None else sample(grades(mine, Use.SCORE))
-    return Repeated(
-        passes=count.passes,
-        trials=count.trials,
+    return _same(
+        count.passes,
+        count.trials,
         silent=sum(not trial.answered for trial in mine if trial.passed is not None),
         lost=len(mine) - count.trials,
         mean=scores.mean if scores and scores.trials else None,
         free=asked == 0,
     )
+
+
+@lru_cache(4_096)
+def _same(
+    passes: int, trials: int, *, silent: int, lost: int, mean: float | None, free: bool
+) -> Repeated:
+    """Return one object for equal ones: most fixtures go alike."""
+    return Repeated(passes=passes, trials=trials, silent=silent, lost=lost, mean=mean, free=free)

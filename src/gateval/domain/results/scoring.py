@@ -236,7 +236,7 @@ def score_fixture(
         passed = repetitions if side is Side.BASE or not fell else 0
         own = stands.scores[side is Side.HEAD] if stands.scores else None
         mean = float(side is Side.BASE) if own is None else own
-        return FixtureScore(
+        return FixtureScore.of_known(
             fixture=fixture.name,
             severity=fixture.severity,
             weight=planned.weight(fixture),
@@ -252,7 +252,7 @@ def score_fixture(
     failed = [trial for trial in measured if not trial.passed]
     weighted = planned.scoring.graded
     grades = [score for score in map(grade, counted) if score is not None] if weighted else []
-    return FixtureScore(
+    return FixtureScore.of_known(
         fixture=fixture.name,
         severity=fixture.severity,
         weight=planned.weight(fixture),

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from enum import StrEnum
-from functools import cache
+from functools import cache, lru_cache
 from math import atan, cos, exp, fsum, log, pi, sin, sqrt
 from typing import Annotated, NamedTuple
 
@@ -78,15 +78,24 @@ def walk(design: Design, base: Outcomes, head: Outcomes) -> Walk:
         taken = step(design, index, base_passes, head_passes)
         if taken is not LookResult.GO_ON:
             break
-    return Walk(
-        step=taken, look=look, base=counted(base[: look.base]), head=counted(head[: look.head])
-    )
+    return _walk(taken, look, counted(base[: look.base]), counted(head[: look.head]))
+
+
+@lru_cache(4_096)
+def _walk(step: LookResult, look: Look, base: PassCount, head: PassCount) -> Walk:
+    """Return one object for equal ones: most fixtures go alike."""
+    return Walk(step=step, look=look, base=base, head=head)
 
 
 def counted(outcomes: Outcomes) -> PassCount:
     """Return the passes among those of `outcomes` that were measured."""
     measured = [outcome for outcome in outcomes if outcome is not None]
-    return PassCount.of_known(passes=sum(measured), trials=len(measured))
+    return _passes(sum(measured), len(measured))
+
+
+@lru_cache(4_096)
+def _passes(passes: int, trials: int) -> PassCount:
+    return PassCount(passes=passes, trials=trials)
 
 
 FRESH = 3

@@ -64,12 +64,12 @@ class Sharing:
 
     def kept(self, trial: Trial, steps: KeptSteps | None) -> Trial:
         """Return the trial with these steps, None for a trial that has no trace."""
-        key, trace, usage = trial.key, trial.trace, self._one(trial.usage)
-        names = {"eval": self._one(key.eval), "fixture": self._one(key.fixture)}
+        trace, usage = trial.trace, self._one(trial.usage)
+        assessments = tuple(map(self._one, trial.assessments))
         parts: dict[str, object] = {
             **trial.__dict__,
-            "key": TrialKey.of_valid({**key.__dict__, **names}, _KEY_FIELDS),
-            "assessments": tuple(map(self._one, trial.assessments)),
+            "key": self._named(trial.key),
+            "assessments": self._known.setdefault(tuple(map(id, assessments)), assessments),
             "calls": self._one(trial.calls),
             "usage": usage,
             "judge_usage": self._one(trial.judge_usage),
@@ -83,6 +83,14 @@ class Sharing:
             told["models"] = self._one(trace.models)
             parts["trace"] = Trace.of_valid(told, _TRACE_FIELDS)
         return Trial.of_valid(parts, _TRIAL_FIELDS)
+
+    def _named(self, key: TrialKey) -> TrialKey:
+        """Return the key with names that others have, too: the very same in the run that asked."""
+        evaluation, fixture = self._one(key.eval), self._one(key.fixture)
+        if evaluation is key.eval and fixture is key.fixture:
+            return key
+        names = {"eval": evaluation, "fixture": fixture}
+        return TrialKey.of_valid({**key.__dict__, **names}, _KEY_FIELDS)
 
     def _one(self, part: V) -> V:
         if len(self._known) > _SHARED:

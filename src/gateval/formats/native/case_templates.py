@@ -224,7 +224,7 @@ class Quick:
             payload = replaced(self.raw_payload, self.payload, values)
             if not isinstance(payload, dict):
                 return None
-            given = given.model_copy(update={"payload": payload})
+            given = given.replace(payload=payload)
             written["input"] = {**_mapping(written["input"]), "payload": payload}
         asked = written["assertions"]
         meant = list(asked) if isinstance(asked, list) else []
@@ -236,20 +236,18 @@ class Quick:
                 )
             except ValidationError:
                 return None
-            assertions[one.index] = assertions[one.index].model_copy(update={"options": options})
+            assertions[one.index] = assertions[one.index].replace(options=options)
             meant[one.index] = {**_mapping(meant[one.index]), "options": options}
         written["assertions"] = meant
         text = canonical_json(
             {"kind": first.kind, "name": name, "labels": dict(first.labels), "spec": written}
         )
-        fixture = first.model_copy(
-            update={
-                "name": name,
-                "place": place,
-                "input": given,
-                "assertions": tuple(assertions),
-                "digest": hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest(),
-            }
+        fixture = first.replace(
+            name=name,
+            place=place,
+            input=given,
+            assertions=tuple(assertions) if self.options else first.assertions,
+            digest=hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest(),
         )
         return MadeFixture(fixture, written, len(text))
 
@@ -381,7 +379,7 @@ def _ones(
         return
     file = show_path(template.file)
     for case in cases:
-        place = SourceLocation(file=file, line=case.line)
+        place = SourceLocation.of_known(file=file, line=case.line)
         given: JsonObject = {"case": case.values, "vars": variables}
         yield _One(f"{template.name}-{case.word}", place, given)
 

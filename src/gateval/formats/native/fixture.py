@@ -327,12 +327,12 @@ def read_meaning(source: Source) -> Meant:
     fixture = Fixture(
         **{**envelope(source, document), **{key: getattr(spec, key) for key in _AS_WRITTEN}},
         fixture_kind=spec.kind,
-        input=spec.input or FixtureInput(type=InputType.PROMPT, payload={}),
+        input=spec.input.lean() if spec.input else FixtureInput(type=InputType.PROMPT, payload={}),
         turns=tuple(turn.user for turn in spec.turns),
         assertions=tuple(assertions),
         places=places,
         digest=meaning(document.kind, document.metadata, written),
-    )
+    ).lean()
     return Meant(with_file_places(fixture, source.document), written, problems)
 
 
