@@ -8,8 +8,8 @@ out.
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Iterator
-from typing import TYPE_CHECKING, NoReturn, TypeVar
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, NamedTuple, NoReturn, TypeVar
 
 from pydantic import JsonValue, ValidationError
 from pydantic_core import ErrorDetails, PydanticSerializationError
@@ -91,9 +91,42 @@ def dump_decision(report: Report) -> str:
     return dump(report.decision)
 
 
+def plan_pieces(plan: Plan) -> Iterator[str]:
+    """Yield what `dump` returns of a plan on one line, fixture by fixture."""
+    _refuse_open(plan)
+    yield from _fixture_by_fixture(plan)
+    yield "\n"
+
+
 def results_pieces(report: Report) -> Iterator[str]:
-    """Yield a report's results as JSON on one line, trial by trial."""
+    """Yield a report's results as JSON on one line, fixture by fixture and trial by trial."""
     return _trial_by_trial(report.results)
+
+
+class ResultsPlaces(NamedTuple):
+    """Where the fixtures of each Eval stand in results that are written, in the plan's order: the
+    first byte of each and the one behind its last; and the first byte of all trials.
+    """
+
+    fixtures: Mapping[str, Sequence[tuple[int, int]]]
+    trials: int
+
+
+def places_in(plan: Plan, ends: Sequence[int]) -> ResultsPlaces:
+    """Return the places in results whose `results_pieces` end there."""
+    found, at = dict[str, Sequence[tuple[int, int]]](), _BEFORE_EVALS
+    for planned in plan.evals:
+        behind = at + len(planned.fixtures)
+        own = zip(ends[at:behind], ends[at + 1 : behind + 1], strict=True)
+        found[planned.name] = [
+            (start + (number > 0), end) for number, (start, end) in enumerate(own)
+        ]
+        at = behind + 2  # what closes this Eval, what opens the next or closes all
+    return ResultsPlaces(found, ends[at + 1])
+
+
+_BEFORE_EVALS = 2
+"""Pieces of results before those of the first Eval: what opens the results, and the plan."""
 
 
 def part_pieces(results: Results, sealed: str = "") -> Iterator[str]:
@@ -106,12 +139,41 @@ def part_pieces(results: Results, sealed: str = "") -> Iterator[str]:
 def _trial_by_trial(value: Results | ResultsPart) -> Iterator[str]:
     """Yield what `dump` returns; of one trial at a time the steps are in memory."""
     _refuse_open(value)
+    if isinstance(value, Results):
+        yield dump_whole(value, fields={"version"})[:-2] + ',"plan":'
+        yield from _fixture_by_fixture(value.plan)
+        yield ',"trials":['
+    else:
+        yield _before(value, "trials")
+    yield from _items(value.trials)
+    yield _behind(value, "trials") + "\n"
+
+
+def _fixture_by_fixture(plan: Plan) -> Iterator[str]:
+    yield _before(plan, "evals")
+    for number, planned in enumerate(plan.evals):
+        yield ("," if number else "") + _before(planned, "fixtures")
+        yield from _items(planned.fixtures)
+        yield _behind(planned, "fixtures")
+    yield _behind(plan, "evals")
+
+
+def _before(value: Value, field: str) -> str:
+    """Return the JSON of a value up to the items of a list in it."""
     fields = list(type(value).model_fields)
-    at = fields.index("trials")
-    yield dump_whole(value, fields=fields[:at])[:-2] + ',"trials":['
-    for number, trial in enumerate(value.trials):
-        yield ("," if number else "") + dump_whole(trial)[:-1]
-    yield "]," + dump_whole(value, fields=fields[at + 1 :])[1:]
+    return dump_whole(value, fields=fields[: fields.index(field)])[:-2] + f',"{field}":['
+
+
+def _behind(value: Value, field: str) -> str:
+    """Return what comes behind these items."""
+    fields = list(type(value).model_fields)
+    rest = dump_whole(value, fields=fields[fields.index(field) + 1 :])[1:-1]
+    return "]" + ("" if rest == "}" else ",") + rest
+
+
+def _items(values: Iterable[Value]) -> Iterator[str]:
+    for number, one in enumerate(values):
+        yield ("," if number else "") + dump_whole(one)[:-1]
 
 
 def load_plan(data: bytes, name: str = "The plan") -> Plan:

@@ -11,9 +11,9 @@ import gzip
 import hashlib
 import os
 import zlib
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from array import array
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from functools import partial
-from mmap import ACCESS_READ, mmap
 from pathlib import Path
 from typing import NamedTuple
 
@@ -23,7 +23,6 @@ from gateval.adapters.folders import write_whole
 from gateval.adapters.store import STORE_FOLDER, StoreReader
 from gateval.domain.base import Count, Digest, Value
 from gateval.domain.decision.decision import Report
-from gateval.domain.manifests.fixture import Fixture
 from gateval.domain.paths import show_path
 from gateval.domain.plan.plan import Plan
 from gateval.domain.results.averages import group_trials
@@ -32,7 +31,7 @@ from gateval.domain.results.results import Results
 from gateval.domain.trials.trial import Side, Trial
 from gateval.errors import StageFileError
 from gateval.render.report.facts import FixtureFacts, gather
-from gateval.render.stage import dump_whole, load_results
+from gateval.render.stage import ResultsPlaces, load_results, places_in
 
 COMPARED_FILE = "compared.jsonl.gz"
 _MOST = 256 * 1024 * 1024
@@ -77,19 +76,20 @@ class _Compared(Value):
 
 
 class Counted:
-    """The pieces of a file as bytes, counted as they are taken."""
+    """The pieces of a file as bytes, counted as they are taken: `ends` are where each ends."""
 
     def __init__(self, pieces: Iterable[str]) -> None:
         self._pieces = pieces
         self.digest = hashlib.sha256()
-        self.first = self.last = self.size = 0
+        self.ends = array("Q")
 
     def __iter__(self) -> Iterator[bytes]:
+        size = 0
         for piece in self._pieces:
             data = piece.encode()
             self.digest.update(data)
-            self.first, self.last = self.first or len(data), len(data)
-            self.size += len(data)
+            size += len(data)
+            self.ends.append(size)
             yield data
 
 
@@ -111,65 +111,41 @@ def note_compared(
     store = run / STORE_FOLDER
     if not store.is_dir() or any(id(one) not in known for one in trials):
         return
+    places = places_in(report.results.plan, written.ends)
     facts = _Written(
-        size=written.size,
+        size=written.ends[-1],
         sha256=written.digest.hexdigest(),
         modified=results.stat().st_mtime_ns,
-        before=written.first,
-        after=written.last,
+        before=places.trials,
+        after=written.ends[-1] - written.ends[-2],
         trials=len(trials),
         page=page,
     )
-    places, lists = _places(report.results.plan, results, written.first)
-    lines = [facts.model_dump_json(), _Lists(lists=lists).model_dump_json()]
+    write_whole(store / COMPARED_FILE, _packed(_told(report, facts, places)))
+
+
+def _told(report: Report, facts: _Written, places: ResultsPlaces) -> Iterator[Value]:
+    yield facts
+    lists = {name: (own[0][0], own[-1][1]) for name, own in places.fixtures.items() if own}
+    yield _Lists(lists=lists)
+    where = {
+        (planned.name, one.name): place
+        for planned in report.results.plan.evals
+        for one, place in zip(planned.fixtures, places.fixtures[planned.name], strict=True)
+    }
     for fact in gather(report):
-        at, size = places.get((fact.planned.name, fact.fixture.name), (0, 0))
-        line = _Compared(eval=fact.planned.name, compared=fact.compared, at=at, size=size)
-        lines.append(line.model_dump_json())
-    write_whole(store / COMPARED_FILE, gzip.compress("\n".join(lines).encode(), 4, mtime=0))
+        at, end = where[fact.planned.name, fact.fixture.name]
+        yield _Compared(eval=fact.planned.name, compared=fact.compared, at=at, size=end - at)
 
 
-_Place = tuple[int, int]
+def _packed(values: Iterable[Value]) -> Iterator[bytes]:
+    packer = zlib.compressobj(4, zlib.DEFLATED, _GZIP)
+    for one in values:
+        yield packer.compress(one.model_dump_json().encode() + b"\n")
+    yield packer.flush()
 
 
-def _places(
-    plan: Plan, results: Path, before: int
-) -> tuple[dict[tuple[str, str], _Place], dict[str, _Place]]:
-    """Return where each fixture of each Eval stands in a results file, and where all of an Eval do.
-
-    An Eval of which that is not found is in neither.
-    """
-    places, lists, end = dict[tuple[str, str], _Place](), dict[str, _Place](), 0
-    with results.open("rb") as file, mmap(file.fileno(), 0, access=ACCESS_READ) as data:
-        for planned in plan.evals:
-            first = dump_whole(planned.fixtures[0])[:-1].encode()
-            found, sizes = end, None
-            while sizes is None and (found := data.find(_FIXTURES + first, found, before)) >= 0:
-                at = found = found + len(_FIXTURES)
-                sizes = _sizes(data, at, planned.fixtures)
-            if sizes is None:
-                continue
-            end = at + sum(sizes) + len(sizes) - 1
-            lists[planned.name] = (at, end)
-            for one, size in zip(planned.fixtures, sizes, strict=True):
-                places[planned.name, one.name] = (at, size)
-                at += size + 1
-    return places, lists
-
-
-def _sizes(data: mmap, at: int, fixtures: Sequence[Fixture]) -> list[int] | None:
-    """Return how many bytes each fixture of a list has that begins there; None for another list."""
-    sizes: list[int] = []
-    for number, one in enumerate(fixtures, 1):
-        text = dump_whole(one)[:-1].encode() + (b"]" if number == len(fixtures) else b",")
-        if data[at : at + len(text)] != text:
-            return None
-        sizes.append(len(text) - 1)
-        at += len(text)
-    return sizes
-
-
-_FIXTURES = b'"fixtures":['
+_GZIP = 31
 
 
 def finished_results(run: Path, results: Path) -> Results | None:
@@ -235,7 +211,7 @@ class _Current(NamedTuple):
     """What stands beside the store about the results file that is there, and about one fixture."""
 
     written: _Written
-    lists: Mapping[str, _Place]
+    lists: Mapping[str, tuple[int, int]]
     compared: tuple[_Compared, ...]
 
 
@@ -253,7 +229,7 @@ def finished_page(run: Path, results: Path, page: Path) -> str | None:
 
 
 def _current(run: Path, results: Path, fixture: str | None = None) -> _Current | None:
-    lists: Mapping[str, _Place] = {}
+    lists: Mapping[str, tuple[int, int]] = {}
     compared: list[_Compared] = []
     try:
         with gzip.open(run / STORE_FOLDER / COMPARED_FILE) as file:

@@ -50,7 +50,7 @@ from gateval.errors import UsageError
 from gateval.events import Event as RunEvent
 from gateval.events import Listener, TrialStarted
 from gateval.render.report.wording import count
-from gateval.render.stage import dump
+from gateval.render.stage import dump, plan_pieces
 from gateval.settings import FINDINGS, Settings
 
 if TYPE_CHECKING:
@@ -95,7 +95,7 @@ def measure(
     redactor = Redactor(settings.secrets_beside(plan.policy.candidate_env))
     with small_collections(), ThreadPoolExecutor(1) as aside:  # beside waiting for models
         over = Event()
-        safe = aside.submit(redactor.value, plan)
+        safe = aside.submit(_safe, plan, redactor)
         storing = aside.submit(lambda: None if taping.replay else store_plan(safe.result(), folder))
         aside.submit(over.wait, FIRST_WAVE_SECONDS)
         loading = aside.submit(
@@ -119,6 +119,17 @@ def measure(
     )
     public = seal_results(whole, folder, settings.environ, rates=rates, tells=tells)
     return MeasuredRun(public, whole, folder, found.info.interrupted)
+
+
+def _safe(plan: Plan, redactor: Redactor) -> Plan:
+    """Take secrets out of a plan, fixture by fixture: of all at once the JSON is as large as it."""
+    evals = tuple(
+        redactor.value(one.replace(fixtures=())).replace(
+            fixtures=tuple(map(redactor.value, one.fixtures))
+        )
+        for one in plan.evals
+    )
+    return redactor.value(plan.replace(evals=())).replace(evals=evals)
 
 
 def _without_secrets(found: Results, redactor: Redactor) -> Results:
@@ -155,7 +166,7 @@ def store_plan(plan: Plan, folder: ResultsFolder) -> None:
     Secrets have to be out of it before, as they are of results.
     """
     stored = shut_plan(plan).replace(engine=engine_digest())
-    folder.write(PLAN_FILE, dump(stored, indent=None).encode())
+    folder.write(PLAN_FILE, map(str.encode, plan_pieces(stored)))
 
 
 def remember(

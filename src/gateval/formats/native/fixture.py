@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator, Sequence
+from functools import lru_cache
 from typing import Literal, NamedTuple
 
 from pydantic import Field, field_validator
@@ -152,12 +154,19 @@ def read_one(
         required=common.required,
         severity=common.severity,
         axis=common.axis,
-        options=options,
+        options=_one_of_equal(json.dumps(options)),
         needs_judge=kind in source.registries.judged or any(one.needs_judge for one in parts),
         parts=tuple(parts),
         place=document.place(path),
     )
     return assertion, ()
+
+
+@lru_cache(1_024)
+def _one_of_equal(options: str) -> JsonObject:
+    """Return one object for options that are equal: many fixtures ask the same."""
+    found: JsonObject = json.loads(options)
+    return found
 
 
 _OF_ONE_TRIAL = ("weight", "required", "severity", "axis")
