@@ -60,13 +60,16 @@ BENCHMARKS = {
     lines.NAME: bars.measured,
 }
 
+ON_REQUEST = {memory.NAME}
+"""They take a quarter of an hour."""
+
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the named benchmarks, or all; returns the exit status."""
     options = _options(arguments)
     scale = tiny(options.cache) if options.tiny else Scale(options.cache)
     figures = []
-    for name in options.names or BENCHMARKS:
+    for name in options.names or [one for one in BENCHMARKS if one not in ON_REQUEST]:
         print(f"{name} ...", file=sys.stderr, flush=True)
         try:
             figures += BENCHMARKS[name](scale)

@@ -13,7 +13,8 @@ from tests.helpers.frameworks import need_frameworks
 from tests.helpers.tiers import some_always
 
 ROOT = Path(__file__).parents[2]
-IN_MS = {"gateway", "closure_export", "owner_checks", "playgrounds", "bridges"}
+IN_MS = ("gateway", "closure_export", "owner_checks", "playgrounds", "bridges")
+UNITS = {**dict.fromkeys(IN_MS, "ms"), "memory": "MiB"}
 
 
 def _bench(cache: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
@@ -43,6 +44,7 @@ def _bench(cache: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
             ("bridges", "Python: a turn"),
             ("replay", "4 at 2: wall / live"),
             ("kills", "2 kills of 6 at 2: paid again / under way"),
+            ("memory", "8 trials of 4 cases"),
             ("report_page", "write / results.v1.json"),
         ],
         6,
@@ -56,7 +58,7 @@ def test_a_benchmark_runs_and_prints_its_ratio(tmp_path: Path, name: str, ratio:
     assert done.returncode == 0, done.stderr
     figures = {figure["name"]: figure for figure in json.loads(done.stdout)}
     assert figures[ratio]["value"] > 0
-    assert figures[ratio]["unit"] == ("ms" if name in IN_MS else "×")
+    assert figures[ratio]["unit"] == UNITS.get(name, "×")
     assert {figure["benchmark"] for figure in figures.values()} == {name}
 
 

@@ -3,13 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import ClassVar
+
+from pydantic import ConfigDict
 
 from gateval.domain.base import Value
 from gateval.errors import EXIT_USAGE, GatevalError
 
 
-class SourceLocation(Value):
+@dataclass(frozen=True, slots=True)
+class SourceLocation:
     """A position in a tracked file. `file` is as `show_path` gives it; lines and columns from 1."""
+
+    # no `Value`: there are more of them than of anything else, and each would take five times this
+
+    __pydantic_config__: ClassVar[ConfigDict] = ConfigDict(extra="forbid")
 
     file: str
     line: int = 1

@@ -107,7 +107,7 @@ def mark_place(file: str, mark: Position) -> SourceLocation:
     """Return a parser's mark as a place."""
     if mark is None:
         return SourceLocation(file=file)
-    return SourceLocation.of_known(file=file, line=mark.line + 1, column=mark.column + 1)
+    return SourceLocation(file, mark.line + 1, mark.column + 1)
 
 
 def write_path(path: DocumentPath) -> str:

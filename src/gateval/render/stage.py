@@ -268,7 +268,7 @@ def _parse(data: bytes, name: str, version: str) -> dict[str, JsonValue]:
 
 def _sentence(problem: ErrorDetails) -> str:
     where = ".".join(str(part) for part in problem["loc"])
-    if problem["type"] == "extra_forbidden":
+    if problem["type"] in {"extra_forbidden", "unexpected_keyword_argument"}:
         return f"Unknown field {where}."
     return f"{where or 'As a whole'}: {plain_message(problem['msg'])}."
 

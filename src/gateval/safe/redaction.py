@@ -23,6 +23,7 @@ import json
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
 from enum import Enum
 from functools import cache
 from typing import Any, TypeVar, cast
@@ -31,6 +32,7 @@ from urllib.parse import quote, quote_plus, unquote
 from pydantic import JsonValue
 
 from gateval.domain.base import JsonObject, Value
+from gateval.domain.problems import SourceLocation
 from gateval.safe.sanitize import visible
 
 SHORTEST_SECRET = 8
@@ -182,6 +184,9 @@ class Redactor:
             return self.text(cast("str", part))
         if isinstance(part, Value):
             return self._fields(part)
+        if isinstance(part, SourceLocation):
+            file = self.text(part.file)
+            return part if file is part.file else replace(part, file=file)
         if isinstance(part, tuple | list):
             items = [self._walk(item) for item in part]
             same = all(one is other for one, other in zip(part, items, strict=True))

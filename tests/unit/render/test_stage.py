@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from itertools import accumulate
 from typing import Any
 
 import pytest
@@ -11,7 +12,15 @@ import pytest
 from gateval.domain.base import Value
 from gateval.errors import StageFileError
 from gateval.render.comment import render_comment
-from gateval.render.stage import PLAN_LIMIT, dump, load_plan, load_results
+from gateval.render.stage import (
+    PLAN_LIMIT,
+    dump,
+    load_plan,
+    load_results,
+    places_in,
+    plan_pieces,
+    results_pieces,
+)
 from gateval.render.view import ReportView
 from tests.helpers import sample_reports
 from tests.helpers.reports import edit, make_results
@@ -26,6 +35,30 @@ def test_what_is_written_is_read_back_alike(name: str) -> None:
 
     assert load_results(dump(results).encode()) == results
     assert load_plan(dump(results.plan).encode()) == results.plan
+    assert "".join(plan_pieces(results.plan)) == dump(results.plan, indent=None)
+    assert "".join(results_pieces(SAMPLES[name]())) == dump(results, indent=None)
+
+
+@pytest.mark.parametrize("name", SAMPLES)
+def test_pieces_are_the_whole_and_say_where_fixtures_stand(name: str) -> None:
+    report = SAMPLES[name]()
+    pieces = [one.encode() for one in results_pieces(report)]
+    data = b"".join(pieces)
+
+    assert json.loads(data) == json.loads(dump(report.results))
+    places = places_in(report.results.plan, list(accumulate(map(len, pieces))))
+    for planned in report.results.plan.evals:
+        stood = [json.loads(data[at:end]) for at, end in places.fixtures[planned.name]]
+        assert stood == json.loads(dump(planned))["fixtures"]
+    assert data[: places.trials].endswith(b',"trials":[')
+
+
+def test_a_place_with_something_unknown_is_refused() -> None:
+    data = json.loads(dump(make_results("a-eval f head:pass")))
+    data["plan"]["evals"][0]["fixtures"][0]["place"]["byte"] = 1
+
+    with pytest.raises(StageFileError, match=r"Unknown field plan\.evals\..*place\.byte"):
+        load_results(json.dumps(data).encode())
 
 
 def test_reports_on_stored_hostile_results_are_the_same() -> None:

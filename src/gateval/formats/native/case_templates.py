@@ -379,7 +379,7 @@ def _ones(
         return
     file = show_path(template.file)
     for case in cases:
-        place = SourceLocation.of_known(file=file, line=case.line)
+        place = SourceLocation(file, case.line)
         given: JsonObject = {"case": case.values, "vars": variables}
         yield _One(f"{template.name}-{case.word}", place, given)
 
