@@ -88,3 +88,9 @@ def test_a_graph_may_have_a_name_with_a_hyphen() -> None:
     targets = [one.target for one in found(files)]
     assert "langgraph.json:react-agent" in targets
     assert {NodeOptions(target=one).target for one in targets} == {*targets}
+
+
+def test_a_server_of_python_may_take_what_ag_ui_sends() -> None:
+    text = "import openai\nfrom ag_ui.core import RunAgentInput\nfrom ag_ui.encoder import EventEncoder\nfrom fastapi import FastAPI, Request\napp = FastAPI()\n\n@app.post('/awp')\nasync def endpoint(given: RunAgentInput, request: Request):\n    return StreamingResponse(told(given))\n"
+    (first,) = found({"main.py": text})
+    assert (first.invocation.preset, first.invocation.route) == ("ag-ui", "/awp")

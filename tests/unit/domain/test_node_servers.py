@@ -116,6 +116,7 @@ def served(text: str, more: Mapping[str, str] = {}) -> FoundProgram:
         ("app.post('/chat', async ({ body }) => ({ reply: await go(body.message) }), { body: t.Object({ message: t.String(), mode: t.Union([t.Literal('fast')]), n: t.Optional(t.Number()) }) });", "/chat", {"message": "{{ prompt }}", "mode": "fast"}, ""),
         ("app.route('/api/chat').get(list).post(async (req, res) => { res.json({ reply: go(req.body.message) }) });", "/api/chat", {"message": "{{ prompt }}"}, "reply"),
         ("const ROUTES = { CHAT: '/v2/chat' };\napp.post(ROUTES.CHAT, async (ctx) => { const { message } = ctx.request.body; ctx.body = { reply: 1 }; });", "/v2/chat", {"message": "{{ prompt }}"}, "reply"),
+        ("app.post('/chat', async (req, res) => { const result = await go(req.body.message); res.json({ original: req.body.message, took: 1, processed: result.text }) });", "/chat", {"message": "{{ prompt }}"}, "processed"),
         ("app.post('/chat/start', make);\napp.post('/review', async (req, res) => { const body = req.body as Review; res.json({ notes: go(body.code) }) });\ninterface Review { code: string; strict?: boolean }", "/review", {"code": "{{ prompt }}"}, "notes"),
     ],
 )  # fmt: skip
@@ -321,3 +322,8 @@ def test_a_route_behind_a_login_says_so(text: str, refused: object) -> None:
 def test_the_schema_of_a_tool_is_no_body() -> None:
     text = "app.post('/chat', async (req, res) => {\n  const { message } = req.body;\n  const told = { tools: { find: tool({ inputSchema: z.object({ city: z.string() }) }) } };\n  res.json({ reply: 1 });\n});"
     assert (served(text).invocation.field, served(text).invocation.body) == ("message", "")
+
+
+def test_messages_of_a_page_are_taken_as_the_page_has_them() -> None:
+    text = "app.post('/chat', async (c) => {\n  const { messages } = await c.req.json();\n  return createAgentUIStreamResponse({ agent, uiMessages: messages });\n});"
+    assert (served(text).invocation.preset, served(text).invocation.route) == ("aisdk", "/chat")

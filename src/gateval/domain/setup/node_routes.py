@@ -51,11 +51,15 @@ _REPLY = re.compile(
     r"(?:\.(?:json|send)|\bctx\.body\s*=|\bc\.json|\breturn|Response\.json)\s*\(?\s*\{"
 )
 _FAILED = re.compile(r"\.status\(\s*[45]\d\d\s*\)\s*\.?$|\bcode\(\s*[45]\d\d\s*\)\s*\.?$")
-_AI_SDK = re.compile(
-    r"\b(?:pipe|to|create)(?:UIMessageStream|DataStream|AIStream)(?:To)?Response\("
-    r"|\bpipe(?:UIMessageStream|DataStream)ToResponse\("
+_OF_A_MODEL = re.compile(
+    r"\b(\w+)\s*:\s*(?:await\s+)?(?!(?:body|req|request|dto|input|payload|ctx)\b)\w+(?:\.\w+|\[0\])*\.(?:text|output_?[tT]ext|finalOutput|content)\s*[,}\n]"
 )
-_OF_THE_PAGE = re.compile(r"\bconvertTo(?:Model|Core)Messages\(|\bUIMessage\b")
+"""A key that is given what a model said."""
+
+_AI_SDK = re.compile(
+    r"\b(?:pipe|to|create)\w*(?:U[iI]MessageStream|AgentUIStream|DataStream|AIStream)(?:To)?Response\("
+)
+_OF_THE_PAGE = re.compile(r"\bconvertTo(?:Model|Core)Messages\(|\bUIMessage\b|\buiMessages\s*:")
 """How a handler shows that it takes messages as the page of the AI SDK has them."""
 
 _EVENT_STREAM = re.compile(r"text/event-stream|\bstreamSSE\(")
@@ -263,6 +267,7 @@ def answer_of(handler: str) -> tuple[str, str]:
         return (wanted, "sse") if wanted else ("", "")
     told = told_by(handler)
     known = [one for one in ANSWERED if any(one in keys for keys in told)]
+    known += [one for one in _OF_A_MODEL.findall(handler) if any(one in keys for keys in told)]
     alone = [keys[0] for keys in told if len(keys) == 1 and keys[0] not in _STATUS]
     return next(iter([*known, *alone]), ""), ""
 

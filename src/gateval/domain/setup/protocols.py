@@ -56,6 +56,11 @@ _AGUI = re.compile(r"\bAGUI\((?:[^()]{0,300}\bprefix\s*=\s*[\"'](/[^\"'{]*)[\"']
 """The interface of Agno's AgentOS that speaks AG-UI."""
 
 _PATH = re.compile(r"\bpath\s*=\s*[\"'](/[^\"'{]*)[\"']|,\s*[\"'](/[^\"'{]*)[\"']\s*,?\s*\)")
+_RUN_INPUT = re.compile(
+    r"@\w+\.post\(\s*[\"'](/[^\"'{]*)[\"'][^\n]*\n(?:async )?def \w+\([^)]*:\s*RunAgentInput\b"
+)
+"""A handler that takes what AG-UI sends."""
+
 _CHAINS = re.compile(r"\badd_routes\(\s*\w+\s*,(?P<given>[^#]{0,300})", re.S)
 _A2A = re.compile(
     r"^[ \t]*(?:from|import) a2a\.server\b|\bA2A(?:Starlette|FastAPI)Application\(", re.M
@@ -84,6 +89,8 @@ def protocol_of(path: str, text: str, behind: str = "") -> Protocol | None:
         return Protocol("ag-ui", _path(added["given"], "/") if added["given"] else "/run")
     if "AgentOS(" in whole and (given := _AGUI.search(whole)):
         return Protocol("ag-ui", f"{given[1] or ''}/agui")
+    if taken := _RUN_INPUT.search(whole):
+        return Protocol("ag-ui", taken[1])
     if chain := _CHAINS.search(whole):
         return Protocol("langserve", f"{_path(chain['given'], '').rstrip('/')}/stream")
     if _A2A.search(whole) or ("to_a2a(" in text and _A2A_MADE.search(text)):
