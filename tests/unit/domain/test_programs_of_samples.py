@@ -120,3 +120,79 @@ def test_a_loop_may_stand_in_a_class_of_another_file_and_a_confirmation_is_no_qu
     assert (first.path, first.invocation.stdin, first.refused) == (
         "main.py", "{{ prompt }}\nquit\n", None,
     )  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("told", "names"),
+    [
+        ("    pip install -U agno 'openai>=1' \n```\nuv pip install httpx[socks]\n", "agno 'openai>=1' 'httpx[socks]'"),
+        ("$ python3 -m pip install agno openai  # both\n", "agno openai"),
+        ("uv add agno\npip install --upgrade pip\n", "agno"),
+        ("pip install -r other.txt\npip install -e .\npip install git+https://x/y\n", ""),
+        ("pip install $(cat names)\npip install '; rm -rf x'\n", ""),
+        ("Do not pip install agno\n", ""),
+    ],
+)  # fmt: skip
+def test_what_the_readme_says_to_install_is_the_set_up_where_no_file_names_it(
+    told: str, names: str
+) -> None:
+    desk, readme = "desk.py", {"README.md": told}
+    for text in (AGNO, f"import openai, sys\nprint(openai.ask(sys.argv[1]))\n{MAIN}"):
+        setup = found({desk: text, **readme})[0].setup
+        assert (setup.run[-1].partition("--quiet ")[2] if setup else "") == names
+        assert not setup or (setup.inputs, setup.locked) == (("README.md",), False)
+        own = found({desk: text, **readme, "requirements.txt": "agno==2\n"})[0].setup
+        assert own
+        assert own.inputs == ("requirements.txt",)
+    first = found({desk: text, **readme})[0]
+    assert first.command[0] == (".venv/bin/python" if names else "python3")
+
+
+def test_the_python_that_uv_takes_is_an_input() -> None:
+    lock, version = {"pyproject.toml": "[project]\ndependencies = ['agno']\n"}, ".python-version"
+    for more in ({}, {"uv.lock": ""}):
+        setup = found({"desk.py": AGNO, **lock, **more, version: "3.12"})[0].setup
+        assert setup
+        assert version in setup.inputs
+        bare = found({"desk.py": AGNO, **lock, **more})[0].setup
+        assert bare
+        assert version not in bare.inputs
+
+
+def test_of_many_equals_the_first_of_the_readme_is_it() -> None:
+    one = "from agno.agent import Agent\nagent = Agent({more})\n"
+    files = {f"{name}.py": one.format(more="tools=[x]") for name in ("image", "search")}
+    told = "    python samples/agno/plain.py\n    python samples/agno/search.py\n"
+    files = {**files, "plain.py": one.format(more=""), "README.md": told}
+    assert [each.path for each in found(files)] == ["plain.py", "search.py", "image.py"]
+
+
+def test_a_server_of_a2a_that_is_started_comes_before_the_root_agent_that_it_serves() -> None:
+    agent = "from google.adk.agents import Agent\nroot_agent = Agent(name='desk')\n"
+    server = "import uvicorn\nfrom a2a.server.apps import A2AStarletteApplication\nfrom agent import root_agent\ndef main(port: int):\n    app = A2AStarletteApplication(root_agent)\n    uvicorn.run(app.build(), port=port)\n"
+    files = {"agent.py": agent, "__main__.py": server + MAIN}
+    first, second = found({**files, "README.md": "python __main__.py"})
+    assert (first.invocation.preset, second.target) == ("a2a", "agent.py:root_agent")
+    assert found(files)[0].target == "agent.py:root_agent"
+
+
+def test_a_path_of_openai_with_fields_of_its_own_is_asked_by_them() -> None:
+    own = "@app.post('/chat/completions')\nasync def f(request: Request):\n    data = await request.json()\n    return data.get('{key}')\n"
+    assert (asked(own.format(key="message")).field, asked(own.format(key="message")).preset) == (
+        "message", "",
+    )  # fmt: skip
+    assert asked(own.format(key="messages")).preset == "openai"
+
+
+@pytest.mark.parametrize(
+    ("path", "text", "why"),
+    [
+        ("ai_service.py", "def deployable_ai_service(context):\n    from langchain_ibm import x\n", "a platform calls"),
+        ("{{cookiecutter.name}}/agent.py", "import openai\nx = 1\n", "is a template"),
+        ("main.py", "import openai\nfrom fastapi import FastAPI\napp = FastAPI()\n@app.post('/answer/{number}')\ndef f(number: int): ...\n", "no POST route"),
+    ],
+)  # fmt: skip
+def test_what_cannot_be_asked_as_it_stands_is_refused(path: str, text: str, why: str) -> None:
+    (program,) = found({path: text})
+    assert program.refused
+    assert why in program.refused.why

@@ -136,6 +136,8 @@ def page_of(text: str) -> Refusal | None:
 
 def template_of(path: str, text: str) -> Refusal | None:
     """Return why a Python file cannot be started that a generator fills in; None for any other."""
+    if "{{" in path:
+        return _TEMPLATE
     if not path.endswith(".py") or not _FILLED_IN.search(text):
         return None
     try:

@@ -17,7 +17,8 @@ _AGENT_OS = re.compile(r"^from agno\.os\b.*^[^#\n]*\bAgentOS\(", re.M | re.S)
 _NEST_GATEWAY = re.compile(r"@WebSocketGateway\(|@SubscribeMessage\(")
 _NEST_POST = re.compile(r"^[ \t]*@Post\(", re.M)
 _HANDLER = re.compile(
-    r"^(?:async )?def (?:(?:lambda_)?handler\(\s*(?:event|context)\b|on_request(?:_post)?\()"
+    r"^(?:async )?def (?:(?:lambda_)?handler\(\s*(?:event|context)\b|on_request(?:_post)?\("
+    r"|deployable_ai_service\()"
     r"|^@functions_framework\.http\b"
     r"|^export (?:async function|function|const) (?:onRequest(?:Post)?|handler)\b"
     r"|^(?:module\.)?exports\.handler\s*=|^export default \{\s*(?:async )?fetch\b"
@@ -35,7 +36,7 @@ AGENT_OS = Refusal(
     "`interfaces=[AGUI(agent=AGENT)]`.",
 )
 PLATFORM = Refusal(
-    "has a handler that a platform calls with its own context or event (Lambda, Workers, EdgeOne "
+    "has a handler that a platform calls with its own context or event (Lambda, Workers, watsonx "
     "and the like), so no command here starts what it answers.",
     "Name a function that takes the question and asks the model, `gateval init FILE:FUNCTION` "
     "(docs/guides/bridges.md); or write the Agent by hand, `runtime: {type: http, command: "

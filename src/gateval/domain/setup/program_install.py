@@ -21,7 +21,7 @@ _UV_PIP = "uv venv --quiet .venv && uv pip install --quiet --compile-bytecode -r
 PYTHON = {
     "uv.lock": SetUp(
         ("uv", "sync", "--frozen", "--no-install-project", "--compile-bytecode"),
-        ("pyproject.toml", "uv.lock"),
+        ("pyproject.toml", "uv.lock", ".python-version"),
         _VENV,
     ),
     "poetry.lock": SetUp(
@@ -155,7 +155,7 @@ def fitted(
     those that start a file of TypeScript.
     """
     if setup is None:
-        setup = _unlocked(path, root, projects)
+        setup = _unlocked(path, root, projects, files)
         if setup is None or path.endswith(".py"):
             return setup
     if setup.inputs == ("requirements.txt",):
@@ -184,7 +184,9 @@ def fitted(
     return SetUp(run, inputs, creates)
 
 
-def _unlocked(path: str, root: str, projects: Mapping[str, str]) -> SetUp | None:
+def _unlocked(
+    path: str, root: str, projects: Mapping[str, str], files: Collection[str]
+) -> SetUp | None:
     """Return what installs a project without a lock file; None where it depends on nothing."""
     if not path.endswith(".py"):
         own = projects.get(join(root, "package.json"), "")
@@ -194,7 +196,8 @@ def _unlocked(path: str, root: str, projects: Mapping[str, str]) -> SetUp | None
         return SetUp(run, ("package.json",), _MODULES) if _OF_NODE.search(own) else None
     own = projects.get(join(root, "pyproject.toml"), "")
     if _DEPENDS.search(own):
-        return UNLOCKED
+        kept = (".python-version",) if join(root, ".python-version") in files else ()
+        return UNLOCKED._replace(inputs=(*UNLOCKED.inputs, *kept))
     return UNLOCKED_POETRY if _OF_POETRY.search(own) else None
 
 
@@ -298,6 +301,34 @@ def _shared(root: str, projects: Mapping[str, str], imported: Collection[str]) -
         if path.endswith("package.json") and folder != root and _name(text) in imported:
             found.append(f"/{folder}/**")
     return tuple(sorted(found))
+
+
+_INSTALLS = re.compile(
+    r"^[ \t$>]*(?:(?:python[\d.]* -m )?(?:uv )?pip3? install|uv add)[ \t]+([^\n`#&|;]+)", re.M
+)
+_PACKAGE = re.compile(r"[A-Za-z][\w.-]*(?:\[[\w,. -]+\])?(?:[=<>~!]=?[\w.*]+)?")
+_OF_TOOLS = frozenset({"pip", "uv", "setuptools", "wheel", "virtualenv"})
+_MOST_TOLD = 24
+
+
+def told_set_up(readme: str, text: str) -> SetUp | None:
+    """Return what installs the packages that a README says to install by their names, if it does.
+
+    It is the input: who needs another package says so there.
+    """
+    named: dict[str, None] = {}
+    for line in _INSTALLS.findall(text):
+        try:
+            words = shlex.split(line)
+        except ValueError:
+            continue
+        names = [one for one in words if one not in {"-U", "-q", "--upgrade", "--quiet"}]
+        if all(map(_PACKAGE.fullmatch, names)):
+            named |= dict.fromkeys(one for one in names if one not in _OF_TOOLS)
+    if not named or len(named) > _MOST_TOLD:
+        return None
+    run = _PIP.replace("-r requirements.txt", " ".join(map(shlex.quote, named)))
+    return SetUp(("sh", "-c", run), (readme,), _VENV)
 
 
 def _package_of(path: str, root: str, files: Collection[str]) -> str:

@@ -63,7 +63,7 @@ from gateval.domain.setup.program import (
     streams_only,
     takes_otherwise,
 )
-from gateval.domain.setup.program_install import fitted, project_of, with_itself
+from gateval.domain.setup.program_install import fitted, project_of, told_set_up, with_itself
 from gateval.domain.setup.protocols import at_port, hosted, node_at_port, starts_itself
 from gateval.domain.setup.repository_files import (
     ENDINGS,
@@ -119,7 +119,11 @@ def find_programs(
         around.framework,
     )
     found = [_declared(one, around) for one in agents]
-    found = [one._replace(score=one.score + (one.path in around.told)) for one in found]
+    places = {one.path: around.told[one.path].place for one in found if one.path in around.told}
+    first = min(places, key=places.__getitem__, default="")
+    found = [
+        one._replace(score=one.score + (one.path in places) + (one.path == first)) for one in found
+    ]
     if wanted:
         return (_wanted(wanted, found, around),)
     known = {
@@ -139,7 +143,10 @@ def find_programs(
     if 0 < best < _DECLARED + 10 and (page := _told_page(found, around)):
         return (page,)
     found = [_with_cause(one, around, found) for one in found]
-    return tuple(sorted(found, key=lambda one: (-one.score, one.path.count("/"), one.path)))
+    last = len(around.told)
+    order = {one.path: places.get(one.path, last) for one in found}
+    found.sort(key=lambda one: (-one.score, order[one.path], one.path.count("/"), one.path))
+    return tuple(found)
 
 
 def _answering(program: FoundProgram, around: RepositoryFiles) -> FoundProgram:
@@ -190,7 +197,12 @@ def _own_models(around: RepositoryFiles) -> list[FoundProgram]:
 def _unstarted(known: Mapping[str, str], around: RepositoryFiles) -> list[FoundProgram]:
     """Return the file that tells most of a library, as one that is no agent."""
     using = [path for path in known if around.frameworks[path]]
-    made = [_program(path, known[path], around)._replace(refused=UNSTARTED) for path in using]
+    made = [
+        _program(one, known[one], around)._replace(
+            refused=template_of(one, around.texts[one]) or UNSTARTED
+        )
+        for one in using
+    ]
     return sorted(made, key=lambda one: -one.score)[:1]
 
 
@@ -269,6 +281,9 @@ def _orchestrating(
         begun = entered or any(one.path in {path, *behind.get(path, ())} for path in around.told)
         aside = one.path in starters and started
         if serves and best < _DECLARED and not aside and ((reached and made) or (near and begun)):
+            score = max(score, best + 1)
+        spoken = one.invocation.preset == "a2a" and (begun or one.path in around.declared)
+        if serves and spoken and near and not aside:  # what people start is more than its agent
             score = max(score, best + 1)
         yield one._replace(score=score)
 
@@ -364,7 +379,7 @@ def _as_written(
     written = asked_as_written({one: around.texts[one] for one in reached}, asking)
     otherwise = is_looked_after(asked.route) or takes_otherwise(f"{text}\n{behind}", asked.route)
     asks = is_asked(asked.route) and not otherwise
-    silent = written is None and not is_flask(text) and not asks
+    silent = written is None and ("{" in asked.route or not (is_flask(text) or asks))
     if written is None and (place := _PLACE.search(asked.route)):
         return asked, begun_by(asked.route[: place.start()])
     if written and (written.login or written.begun):
@@ -400,6 +415,8 @@ def _by_words(
 def _program(path: str, framework: str, around: RepositoryFiles) -> FoundProgram:
     text, behind = around.texts[path], around.reach.behind(path)
     root, setup = _set_up(path, around)
+    if setup is None and path.endswith(".py"):
+        setup = _told_set_up(root, around)
     invocation, refused = _asked(path, around)
     modules = around.imported([path, *around.below(dirname(path))])
     application = server_of(path, text, behind)
@@ -450,6 +467,8 @@ def _declared(one: DeclaredAgent, around: RepositoryFiles) -> FoundProgram:
         root = dirname(one.path)
     while setup is None and root and join(root, "__init__.py") in around.files:
         root = dirname(root)
+    if setup is None and one.file.endswith(".py"):
+        setup = _told_set_up(root, around)
     program = FoundProgram(
         path=one.path,
         framework=one.framework,
@@ -537,6 +556,13 @@ def _set_up(path: str, around: RepositoryFiles) -> tuple[str, SetUp | None]:
         found = import_root(path, around.texts[path], "", around.modules[path], around.files)
         root = root if found is None else found
     return root, setup
+
+
+def _told_set_up(root: str, around: RepositoryFiles) -> SetUp | None:
+    """Return what installs what the README of a folder says to install."""
+    near = (one for one in around.readmes if dirname(one) == root)
+    told = (told_set_up(basename(one), around.readmes[one]) for one in near)
+    return next(filter(None, told), None)
 
 
 def _score(path: str, framework: str, setup: SetUp | None, around: RepositoryFiles) -> int:

@@ -23,7 +23,7 @@ from gateval.domain.setup.nest import is_nest
 from gateval.domain.setup.platforms import served_otherwise
 from gateval.domain.setup.program import server_of
 from gateval.domain.setup.program_install import PROJECT_TEXTS
-from gateval.domain.setup.told_starts import TELLING, ToldStart, declared, told_starts
+from gateval.domain.setup.told_starts import TELLING, ToldStart, declared, is_readme, told_starts
 from gateval.domain.setup.variables import (
     ENV_EXAMPLES,
     Examples,
@@ -90,6 +90,7 @@ class RepositoryFiles:
     variables: Mapping[str, tuple[str, ...]]
     environments: Mapping[str, tuple[str, ...]]
     examples: Mapping[str, Examples]
+    readmes: Mapping[str, str]
 
     @staticmethod
     def of(given: Mapping[str, str], files: Iterable[str]) -> RepositoryFiles:
@@ -128,6 +129,7 @@ class RepositoryFiles:
             variables,
             environments,
             {one: example_values(given[one]) for one in examples if not one.endswith(".env")},
+            {one: text for one, text in telling.items() if is_readme(one)},
         )
 
     def below(self, folder: str) -> list[str]:

@@ -106,8 +106,9 @@ def _handled(handler: Handler, posts: Mapping[str, Routed]) -> Iterator[tuple[in
     if is_looked_after(route):
         return
     said = route.endswith("/chat/completions") and method == "post"
-    spoken = Invocation(route=route, preset="openai")
-    asked = spoken if said else handler.asked(route or "/")
+    asked = handler.asked(route or "/")
+    if said and (asked is None or asked.field == MESSAGES):
+        asked = Invocation(route=route, preset="openai")
     if asked is None:
         return
     score = handler.likelihood(asked)

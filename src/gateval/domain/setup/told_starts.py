@@ -67,9 +67,9 @@ def told_starts(
     paths. READMEs come before the others, the outermost first.
     """
     found: dict[str, ToldStart] = {}
-    for path in sorted(texts, key=lambda one: (not _is_readme(one), one.count("/"), one)):
+    for path in sorted(texts, key=lambda one: (not is_readme(one), one.count("/"), one)):
         folder, text = dirname(path), texts[path]
-        text = text if _is_readme(path) else _MARKS.sub(" ", text)
+        text = text if is_readme(path) else _MARKS.sub(" ", text)
         named = [*_named(text, folder, projects), *_scripts(text, folder, projects)]
         for _, file, rest in sorted(named):
             place = next((one for one in _places(file, folder) if one in files), "")
@@ -87,7 +87,8 @@ def _worth(told: ToldStart) -> tuple[bool, bool, bool]:
     return bool(told.words and not told.file), bool(told.words), bool(told.file)
 
 
-def _is_readme(path: str) -> bool:
+def is_readme(path: str) -> bool:
+    """Whether a file is a README by its name."""
     return basename(path).lower().startswith("readme")
 
 
