@@ -65,6 +65,9 @@ export async function action({ request, params, context }) {
         ("src/routes/api/chat/+server.js", SVELTE, "WHERE IS IT? string,,,false,/api/chat,,,0"),
         ("pages/api/told.cjs", "exports.default = (req, res) => res.send(`told ${req.body.prompt}`);", "told Where is it?"),
         ("app/api/[team]/chat/[id]/route.js", "export const POST = async (request, { params }) => Response.json({ said: Object.values(await params).join() });", "gateval,gateval"),
+        ("app/api/chat/route.js", "import 'server-only';\nexport const POST = async (request) => Response.json({ said: (await request.json()).messages[0].content });", "Where is it?"),
+        ("app/api/made/route.js", "const handle = (said) => async (request) => Response.json({ said });\nexport const POST = handle('made');", "made"),
+        ("app/api/old/route.cjs", "require('server-only');\nexports.POST = async (request) => Response.json({ said: (await request.json()).messages[0].content });", "Where is it?"),
         ("app/routes/api.chat.js", REMIX, "remix Where is it?"),
     ],
 )  # fmt: skip

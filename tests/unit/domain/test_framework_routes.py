@@ -23,7 +23,7 @@ TALK = "z.object({ question: z.string(), user: z.string(), tone: z.string().opti
     [
         (VOLT + ONE + "new VoltAgent({\n  agents: { desk },\n  server: honoServer({ port: 3141 }),\n});\n", "/agents/Front%20Desk/text", "input", None, "data.text"),
         (VOLT + ONE + TWO + "new VoltAgent({ agents: { desk, first: lead }, server: honoServer() });\n", "/agents/lead-1/text", "input", None, "data.text"),
-        (VOLT + ONE + "const all = new VoltAgent({ agents: { desk }, serverless: serverlessHono() });\nexport default all.serverless().toCloudflareWorker();\n", "/agents/Front%20Desk/text", "input", None, "data.text"),
+        (VOLT + ONE + "const all = new VoltAgent({ agents: { desk }, // server: honoServer()\n  serverless: serverlessHono() });\nexport default all.serverless().toCloudflareWorker();\n", "/agents/Front%20Desk/text", "input", None, "data.text"),
         (GENKIT + FLOW % TALK + "startFlowServer({ flows: [talk], pathPrefix: 'api/' });\n", "/api/talkFlow", "data.question", {"data": {"question": "{{ prompt }}", "user": "gateval"}}, "result"),
         (GENKIT + "const Talk = " + TALK + ";\n" + FLOW % "Talk" + "app.post('/talk', expressHandler(talk));\napp.listen(80);\n", "/talk", "data.question", {"data": {"question": "{{ prompt }}", "user": "gateval"}}, "result"),
         (GENKIT + FLOW % "z.string()" + "startFlowServer({ flows: [talk] });\n", "/talkFlow", "data", {"data": "{{ prompt }}"}, "result"),
@@ -36,6 +36,7 @@ def test_a_framework_says_where_its_agents_are_asked(
     asked = first.invocation
     assert (first.runtime, first.refused, asked.route, asked.field) == ("http", None, route, field)
     assert (json.loads(asked.body) if asked.body else None, asked.answer) == (body, answer)
+    assert ("-e" in first.command) == ("export default" in text)
 
 
 AG_UI = "import { EventEncoder } from '@ag-ui/encoder';\nimport { agent } from './agent';\n"

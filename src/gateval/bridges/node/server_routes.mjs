@@ -6,13 +6,14 @@
 // `$env` of SvelteKit, the functions that Nuxt needs no import for. Nothing is built, no page drawn.
 
 import fs from "node:fs";
-import { register } from "node:module";
+import Module, { register } from "node:module";
 import path from "node:path";
 import process from "node:process";
 import { Writable } from "node:stream";
 import { pathToFileURL } from "node:url";
 
 const KINDS = {
+  next: /(^|\/)app\/(.*\/)?route\.c?[jt]sx?$/,
   svelte: /(^|\/)\+server\.[jt]s$/,
   pages: /(^|\/)pages\/api\/.*\.c?[jt]sx?$/,
   nuxt: /(^|\/)server\/(api|routes)\/.*\.m?[jt]s$/,
@@ -27,6 +28,7 @@ export function kindOf(place) {
 /** Make ready what a file of this kind takes for granted, before it is imported; what Nuxt is made of. */
 export async function prepare(kind, folder, importFrom) {
   if (kind === "svelte") register(resolving(folder));
+  if (kind === "next") leaveOut();
   return kind === "nuxt" ? takeForGranted(folder, importFrom) : null;
 }
 
@@ -38,6 +40,7 @@ export function routeOf(kind, module, h3) {
   if ((kind === "svelte" || kind === "pages") && typeof post === "function") {
     return named((request) => post(eventOf(request)));
   }
+  if (kind === "next" && typeof post === "function") return named(post); // which may be `handle(app)`
   if (kind === "remix" && typeof action === "function") {
     return named(async (request) => responseOf(await action({ request, params: {}, context: {} })));
   }
@@ -56,8 +59,8 @@ export function routeOf(kind, module, h3) {
 }
 
 function named(answer) {
-  return async function POST(request) {
-    return answer(request);
+  return async function POST(request, context) {
+    return answer(request, context);
   };
 }
 
@@ -197,6 +200,15 @@ function resolving(folder) {
       return next(name, context);
     }`;
   return `data:text/javascript,${encodeURIComponent(source)}`;
+}
+
+/** Import `server-only` as nothing, as bundlers do: by itself it fails. */
+function leaveOut() {
+  const source = `export const resolve = (name, context, next) => name === "server-only"
+    ? { url: "data:text/javascript,", shortCircuit: true } : next(name, context);`;
+  register(`data:text/javascript,${encodeURIComponent(source)}`);
+  const load = Module._load;
+  Module._load = (name, ...more) => (name === "server-only" ? {} : load(name, ...more));
 }
 
 /** Put on `globalThis` what files of Nuxt's server use without an import. */

@@ -90,6 +90,8 @@ NODE = {
     "ollama": "Ollama",
     "@a2a-js/sdk/server": "A2A",
     "@copilotkit/runtime": "CopilotKit",
+    "@cloudflare/ai-chat": "Cloudflare Agents",
+    "@cloudflare/think": "Cloudflare Agents",
     "@aws-sdk/client-bedrock-agent-runtime": "Amazon Bedrock",
     "@aws-sdk/client-bedrock-agentcore": "Amazon Bedrock",
     "@aws-sdk/client-bedrock-runtime": "Amazon Bedrock",

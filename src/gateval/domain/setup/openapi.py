@@ -45,7 +45,7 @@ IDENTITY = re.compile(
 
 def takes_question(name: str) -> bool:
     """Whether a field is called as those are that take questions: `user_query`."""
-    held = IDENTITY.search(name.lower()) or name.lower().startswith("system")
+    held = is_identity(name) or name.lower().startswith("system")
     return names_one_of(name, ASKED) and not held
 
 

@@ -119,8 +119,18 @@ _TEMPLATE = Refusal(
 )
 
 
+_ELECTRON = re.compile(r"\b(?:from|require\()\s*[\"']electron[\"']")
+_WINDOW = Refusal(
+    "opens a window with Electron, which a person types into and nothing here does.",
+    "Name a function that answers in a file without the window, `gateval init FILE:FUNCTION` "
+    "(docs/guides/bridges.md).",
+)
+
+
 def page_of(text: str) -> Refusal | None:
-    """Return why a Python program that draws a page cannot be asked; None for any other."""
+    """Return why a program that draws a page or a window cannot be asked; None for any other."""
+    if _ELECTRON.search(text):
+        return _WINDOW
     found = _PYTHON_PAGE.search(text)
     if not found or _ROUTED.search(text):
         return None

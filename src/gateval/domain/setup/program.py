@@ -14,6 +14,7 @@ from gateval.domain.setup.aiohttp_routes import SENT, aiohttp_route
 from gateval.domain.setup.asked_by_words import asked_by_words, reads_arguments
 from gateval.domain.setup.beside import Beside
 from gateval.domain.setup.invocation import ANSWERED, ASKED, PROMPT, QUESTION, Invocation
+from gateval.domain.setup.node_text import without_comments
 from gateval.domain.setup.other_work import Refusal
 from gateval.domain.setup.protocols import hosted, protocol_of, starts_itself
 
@@ -210,7 +211,8 @@ def exports_fetch(text: str) -> bool:
     of_web = re.search(
         r"[\"'](?:hono|elysia|itty-router|@voltagent/[\w-]+)(?:/[\w/-]+)?[\"']", text
     )
-    return bool(of_web and _FETCHED.search(text) and not _NODE_LISTENS.search(text))
+    listens = _NODE_LISTENS.search(without_comments(text))
+    return bool(of_web and _FETCHED.search(text) and not listens)
 
 
 def _factory(text: str) -> str:

@@ -233,7 +233,7 @@ def _handlers(around: RepositoryFiles) -> Iterator[FoundProgram]:
 def _pages(around: RepositoryFiles) -> Iterator[FoundProgram]:
     """Yield the programs that draw a page around an agent."""
     for path, text in around.texts.items():
-        why = page_of(text) if path.endswith(".py") and not names_other_work(path) else None
+        why = page_of(text) if not names_other_work(path) else None
         if why and (framework := around.framework(path)):
             yield _program(path, framework, around)._replace(refused=why)
 
