@@ -8,6 +8,7 @@ import pytest
 
 from gateval.candidates.options import NodeOptions
 from gateval.domain.setup.node_protocols import COPILOT, QUEUED
+from gateval.domain.setup.other_work import SILENT
 from tests.unit.domain.test_programs_of_strangers import found
 
 VOLT = "import { Agent, VoltAgent } from '@voltagent/core';\nimport { honoServer } from '@voltagent/server-hono';\n"
@@ -69,6 +70,7 @@ def test_a_server_of_node_may_speak_ag_ui(text: str, route: str) -> None:
     [
         ("app/api/copilotkit/[[...slug]]/route.ts", "import { CopilotRuntime } from '@copilotkit/runtime';\nconst runtime = new CopilotRuntime({ agents });\nexport const POST = handle(app);\n", COPILOT),
         ("src/server.ts", "import { CopilotRuntime } from '@copilotkit/runtime/v2';\nconst runtime = new CopilotRuntime({ agents });\napp.use('/api', given);\napp.listen(4000);\n", COPILOT),
+        ("app/api/chat/route.ts", "import { convertToModelMessages } from 'ai';\nimport { start } from 'workflow/api';\nexport async function POST(req) {\n  const { messages } = await req.json();\n  const run = await start(chat, [convertToModelMessages(messages)]);\n}\n", QUEUED),
         ("app/api/chat/route.ts", "import { createAgent } from '@inngest/agent-kit';\nexport async function POST(req) {\n  const { message } = await req.json();\n  await inngest.send({ name: 'chat', data: { message } });\n}\n", QUEUED),
     ],
 )  # fmt: skip
@@ -95,3 +97,23 @@ def test_a_server_of_python_may_take_what_ag_ui_sends() -> None:
     text = "import openai\nfrom ag_ui.core import RunAgentInput\nfrom ag_ui.encoder import EventEncoder\nfrom fastapi import FastAPI, Request\napp = FastAPI()\n\n@app.post('/awp')\nasync def endpoint(given: RunAgentInput, request: Request):\n    return StreamingResponse(told(given))\n"
     (first,) = found({"main.py": text})
     assert (first.invocation.preset, first.invocation.route) == ("ag-ui", "/awp")
+
+
+def test_a_runtime_may_stand_behind_its_server_and_beside_other_routes() -> None:
+    runtime = "import { CopilotRuntime } from '@copilotkit/runtime';\nexport const app = express();\nnew CopilotRuntime({});\n"
+    serves = "import { app } from './app';\napp.listen(4000);\n"
+    files = {"src/index.ts": serves, "src/app.ts": runtime, "package.json": "{}"}
+    assert {one.refused for one in found(files)} == {COPILOT}
+    ask = "import OpenAI from 'openai';\napp.post('/chat', (req, res) => res.json({ reply: req.body.message }));\n"
+    (first, *_) = found({**files, "src/app.ts": runtime + ask})
+    assert (first.refused, first.invocation.route) == (None, "/chat")
+    tasks = "import { runtime } from '../../runtime';\nexport async function POST(req) {\n  const { tasks } = await req.json();\n}\n"
+    files = {"app/api/tasks/route.ts": tasks, "runtime.ts": runtime, "package.json": "{}"}
+    assert not any(one.refused is None for one in found(files))
+
+
+def test_a_server_of_flows_that_are_not_found_is_guessed_at_no_path() -> None:
+    text = GENKIT + "import { talk } from './talk';\nstartFlowServer({ flows: [talk] });\n"
+    made = "export const talk = defineAgent(ai, { name: 'talk' });\n"
+    (first,) = found({"src/index.ts": text, "src/talk.ts": made, "package.json": "{}"})
+    assert first.refused is SILENT

@@ -99,9 +99,6 @@ def test_a_shared_package_outside_its_folder_is_included() -> None:
         {"main.py": "# import openai\nx = 'from openai import'" + MAIN},
         {"src/Chat.tsx": "'use client';\nimport { streamText } from 'ai';\nfetch(process.argv[2])"},
         {
-            "src/main.ts": "import { app } from 'electron';\nimport { query } from '@anthropic-ai/claude-agent-sdk';"
-        },
-        {
             "src/types.ts": "import type {\n  Message\n} from 'ai'\nimport { type A, type B } from 'openai';"
         },
         {"indexer.py": "import openai" + MAIN},

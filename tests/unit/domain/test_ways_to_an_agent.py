@@ -26,6 +26,7 @@ DESK = "import {{ OpenAI }} from 'openai';\nimport {{ {name} }} from '{package}'
         ("bot.py", "import openai\nimport discord\nx = openai.chat\n" + MAIN, "a bot of Discord"),
         ("index.ts", DESK.format(name="App", package="@slack/bolt"), "is a bot of Slack"),
         ("talk.py", "import openai\nfrom fastrtc import Stream\n" + MAIN, "is spoken to"),
+        ("token.ts", DESK.format(name="RealtimeAgent", package="@openai/agents/realtime"), "is spoken to"),
         ("shop/views.py", "import openai\nfrom django.http import HttpResponse\n", "Django"),
         ("app.py", "from transformers import pipeline\nrun = pipeline('x')\n", "own process"),
         ("src/main.ts", "import { query } from '@anthropic-ai/claude-agent-sdk';\nimport { app, BrowserWindow } from 'electron';\nipcMain.handle('ask', (e, told) => query(told));\n", "opens a window with Electron"),

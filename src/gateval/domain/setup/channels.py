@@ -29,7 +29,7 @@ _PLATFORMS = {
 }
 _VOICE = (
     r"fastrtc|livekit|pipecat|pyaudio|sounddevice|speech_recognition|vocode|pyttsx3|RealtimeSTT"
-    r"|@livekit/agents|elevenlabs|deepgram"
+    r"|@livekit/agents|@openai/agents-realtime|@openai/agents/realtime|elevenlabs|deepgram"
 )
 _OWN_MODELS = (
     r"transformers|llama_cpp|ctransformers|gpt4all|vllm|mlx_lm|torch|tensorflow|keras|nltk"

@@ -230,7 +230,7 @@ def _routes(
     """Yield the route that a file is, if it asks a model."""
     found = route_file(path, text, texts)
     framework = found and (reached(path) or (OVER_HTTP if asks_a_model(text) else ""))
-    if found and framework:
+    if found and framework and (found.refused or framework != "CopilotKit"):  # which asks others
         yield DeclaredAgent(
             path,
             path,

@@ -26,14 +26,15 @@ COPILOT = Refusal(
     "`request: {preset: ag-ui, path: BASE/agent/NAME/run}`, where it has a path for each. " + NAMED,
 )
 _LISTENS = re.compile(r"\.listen\(|\bserve\(")
+_OWN_ROUTE = re.compile(r"\.post\(\s*[\"'`]/(?![\w/-]*copilot)")
 _COPILOT = re.compile(r"\bnew CopilotRuntime\b")
 
 QUEUED = Refusal(
-    "hands the question to a job of Inngest, which answers elsewhere.",
+    "hands the question to a job (of Inngest, Workflow or the like), which answers elsewhere.",
     "Name the function that the job calls, `gateval init FILE:OBJECT` (docs/guides/bridges.md). "
     "`gateval init --model PROVIDER/MODEL` writes an Agent that runs no program.",
 )
-_QUEUED = re.compile(r"\binngest\.send\(")
+_QUEUED = re.compile(r"\binngest\.send\(|\bfrom\s*[\"']workflow/api[\"']")
 
 
 def ag_ui_path(text: str, behind: str) -> str:
@@ -50,9 +51,11 @@ def ag_ui_path(text: str, behind: str) -> str:
     return next(iter(places), "/")
 
 
-def serves_elsewhere(text: str) -> Refusal | None:
-    """Return why a server of Node cannot be asked that serves a page of agents."""
-    return COPILOT if _COPILOT.search(text) and _LISTENS.search(text) else None
+def serves_elsewhere(text: str, behind: str) -> Refusal | None:
+    """Return why a server of Node cannot be asked that serves a page of agents, and no more."""
+    whole = f"{text}\n{behind}"
+    page = _COPILOT.search(whole) and _LISTENS.search(text) and not _OWN_ROUTE.search(whole)
+    return COPILOT if page else None
 
 
 def asked_elsewhere(text: str) -> Refusal | None:

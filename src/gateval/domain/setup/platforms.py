@@ -89,7 +89,7 @@ def served_otherwise(path: str, text: str, behind: str) -> Refusal | None:
     if path.endswith(".py"):
         own = _AGENT_OS.search(text) and not re.search(r"\bAGUI\(", f"{text}\n{behind}")
         return AGENT_OS if own else None
-    if elsewhere := serves_elsewhere(text):
+    if elsewhere := serves_elsewhere(text, behind):
         return elsewhere
     speaks = is_nest(text) and _NEST_GATEWAY.search(behind) and not _NEST_POST.search(behind)
     return STREAMS if speaks else None

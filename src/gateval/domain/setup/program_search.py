@@ -365,7 +365,8 @@ def _of_node(path: str, around: RepositoryFiles) -> tuple[Invocation, Refusal | 
         known = nest_asked(near, asking)
         return known or asked, None if known else SILENT
     if asked.route and not asked.preset:
-        asked = of_framework(text, behind) or asked_as_handled(near, asking) or asked
+        known = of_framework(text, behind) or asked_as_handled(near, asking)
+        return known or asked, None if known else SILENT
     return asked, None
 
 
