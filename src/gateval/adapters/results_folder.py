@@ -1,13 +1,9 @@
-"""Files that a run leaves: its folder, what `check` found, and parts that strangers may have
-filled.
+"""Files that a run leaves: its folder, and what `check` found.
 
 The parent folders may have come with a pull request, so no symbolic link is followed there.
 
-It lies in the repository's own git folder, where no commit can put anything, or in a folder that
-the environment names.
-
-The folder is that of one run, or holds the folders of several, as actions/download-artifact lays
-them out. Links and everything else that is no plain file are refused, sizes are limited.
+What was found lies in the repository's own git folder, where no commit can put anything, or in a
+folder that the environment names.
 """
 
 from __future__ import annotations
@@ -18,7 +14,7 @@ import re
 import stat
 import time
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from gateval.adapters.folders import (
@@ -30,8 +26,7 @@ from gateval.adapters.folders import (
     write_whole,
 )
 from gateval.adapters.machine import show_here
-from gateval.domain.text import show_bytes
-from gateval.errors import EvaluationError, StageFileError, UsageError
+from gateval.errors import EvaluationError, UsageError
 from gateval.ports.storage import Clock
 
 PARENTS = (".gateval", "results")
@@ -251,84 +246,3 @@ def _alone(folder: int) -> Iterator[None]:
         yield
     finally:
         os.close(lock)
-
-
-MOST_PARTS = 1_024
-"""Jobs of some matrices of GitHub Actions, which has up to 256 in one."""
-
-_HINT = (
-    "Give `results` the folder that the run step of the same version wrote, or one that holds such "
-    "folders."
-)
-_FILE = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
-
-
-END_BYTES = 4_096
-"""Bytes at the end of a file by which it may be passed over."""
-
-
-def read_parts(
-    folder: Path,
-    name: str,
-    *,
-    limit: int,
-    none: bool = False,
-    skips: Callable[[bytes], bool] = lambda _: False,
-) -> tuple[bytes, ...]:
-    """Return the contents of the file `name` of every run in `folder`, in the order of their names.
-
-    `limit` counts bytes of all of them together. Raises `StageFileError` when there is none, unless
-    there may be `none`, when one is no plain file, and when they are too many or too large. What
-    `skips` passes over by its end is not read.
-    """
-    found: list[bytes] = []
-    left, skipped = limit, False
-    with ExitStack() as stack:
-        try:
-            top = stack.enter_context(opened_folder(folder, follow=False))
-        except OSError as error:
-            raise StageFileError(
-                f"The folder {show_here(folder)} cannot be read: {error.strerror}.",
-                hint="The input results names the folder that holds what the run step wrote.",
-            ) from error
-        alone = _read(top, name, limit, skips)
-        if alone:
-            return (alone,)
-        inside = [one.name for one in os.scandir(top) if one.is_dir(follow_symlinks=False)]
-        for each in sorted(inside):
-            with opened_folder(each, within=top, follow=False) as inner:
-                content = _read(inner, name, left, skips)
-            skipped = skipped or content == b""
-            if content:
-                found.append(content)
-                left -= len(content)
-            if len(found) > MOST_PARTS:
-                raise StageFileError(f"{show_here(folder)} holds too many results.")
-    if not found and not none and not skipped:
-        raise StageFileError(f"{show_here(folder)} holds no {name}.", hint=_HINT)
-    return tuple(found)
-
-
-def _read(folder: int, name: str, limit: int, skips: Callable[[bytes], bool]) -> bytes | None:
-    """Return what a file holds: None where there is none, nothing where it is passed over."""
-    try:
-        descriptor = os.open(name, _FILE, dir_fd=folder)
-    except FileNotFoundError:
-        return None
-    except OSError as error:
-        raise StageFileError(f"{name} cannot be read: {error.strerror}.") from error
-    if not stat.S_ISREG(os.fstat(descriptor).st_mode):
-        os.close(descriptor)
-        raise StageFileError(f"{name} is no plain file.", hint=_HINT)
-    with os.fdopen(descriptor, "rb") as file:
-        size = os.fstat(descriptor).st_size
-        if skips(os.pread(descriptor, END_BYTES, max(0, size - END_BYTES))):
-            return b""
-        content = file.read(limit + 1)
-    if not content:
-        raise StageFileError(f"{name} is empty.", hint=_HINT)
-    if len(content) > limit:
-        raise StageFileError(
-            f"{name} is larger than what the plan may take ({show_bytes(limit)} are left for it)."
-        )
-    return content

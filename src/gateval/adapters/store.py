@@ -23,15 +23,15 @@ import zlib
 from collections import OrderedDict
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
-from functools import cache, partial
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple, NoReturn, Self
 
-from pydantic import TypeAdapter, ValidationError
+from pydantic import ValidationError
 
 from gateval.adapters.machine import show_here
 from gateval.domain.base import Count, Digest, Value
-from gateval.domain.trials.kept import KeptSteps, Sharing
+from gateval.domain.trials.kept import KeptSteps, Sharing, steps_json
 from gateval.domain.trials.trace import Step
 from gateval.domain.trials.trial import Trial
 from gateval.errors import EvaluationError, StageFileError
@@ -71,11 +71,6 @@ _BLOB_JSON = b'","json":'
 _STANDS_FOR = re.compile(rb'"\\u0000([0-9a-f]{64}):([0-9]{1,12})(?::([0-9]{1,9}))?"')
 _MARK = b'"\\u0000'
 _TRACE = b'"trace":{'
-
-
-@cache
-def _steps() -> TypeAdapter[tuple[Step, ...]]:
-    return TypeAdapter(tuple[Step, ...])
 
 
 def _is_inside(found: re.Match[bytes]) -> bool:
@@ -123,7 +118,8 @@ class TrialStore:
     def append(self, trial: Trial) -> Trial:
         """Store one trial; on return it is with the operating system.
 
-        Returns the same trial, of which the steps are left in the store.
+        Returns the same trial, of which the steps are left in the store. Of one whose steps lay
+        elsewhere, they are found in the store from now on.
         """
         try:
             if self._writing is None:
@@ -136,6 +132,9 @@ class TrialStore:
             self._writing = None  # torn, so the index says nothing of it
             raise self._failed(error) from error
         stored = _StoredSteps(self._reader, self._number, *steps) if steps else None
+        if stored and trial.trace and isinstance(trial.trace.steps, KeptSteps):
+            trial.trace.steps.stored = stored
+            return trial
         return self._sharing.kept(trial, stored)
 
     def rotate(self) -> None:
@@ -199,9 +198,8 @@ class _Writing:
         lines: list[bytes] = []
         trace, stored, place = trial.trace, None, b""
         if trace is not None and trace.steps:
-            steps = tuple(trace.steps)
-            written = _steps().dump_json(steps)
-            if _MARK in written or any(map(_may_be_long, steps)):
+            steps, written = trace.steps, steps_json(trace.steps)
+            if isinstance(steps, KeptSteps) or _MARK in written or any(map(_may_be_long, steps)):
                 written = self._texts_once(written, lines)
             sha = self._once(written, lines)
             place = _reference(sha, self._known[sha], len(steps))
@@ -471,11 +469,10 @@ class _StoredSteps(KeptSteps):
         super().__init__(length)
         self._reader, self._segment, self._member, self._sha = reader, segment, member, sha
 
-    def read(self) -> tuple[Step, ...]:
+    def found(self) -> bytes:
         """Read the steps. Raises `StageFileError`."""
         reader, segment = self._reader, self._segment
-        text = reader.whole(segment, reader.part(segment, self._member, self._sha))
-        return _steps().validate_json(text)
+        return reader.whole(segment, reader.part(segment, self._member, self._sha))
 
 
 def closed_segments(folder: Path, fixture: str | None = None) -> tuple[Segment, ...]:

@@ -17,8 +17,10 @@ from pydantic_core import ErrorDetails, PydanticSerializationError
 from gateval.domain.base import JsonObject, Value, plain_message
 from gateval.domain.plan.plan import Plan
 from gateval.domain.plan.sealing import is_open
-from gateval.domain.results.results import Results, ResultsPart, part_of
+from gateval.domain.results.results import Results, ResultsPart
 from gateval.domain.strict_json import DEPTH_LIMIT, NotStrictJson, read_json
+from gateval.domain.trials.kept import KeptSteps
+from gateval.domain.trials.trial import Trial
 from gateval.errors import StageFileError
 from gateval.safe.sanitize import plain_line
 
@@ -129,24 +131,29 @@ _BEFORE_EVALS = 2
 """Pieces of results before those of the first Eval: what opens the results, and the plan."""
 
 
-def part_pieces(results: Results, sealed: str = "") -> Iterator[str]:
-    """Yield results as a part, on one line: without their plan, but for its digests. `sealed` is
-    what it has of sealed Evals, encrypted.
+TRIALS_BEGIN = b',"trials":[\n'
+"""What stands before the trials of a part, of which each has a line."""
+
+
+def part_pieces(part: ResultsPart) -> Iterator[bytes]:
+    """Yield a part as JSON, each trial on a line of its own."""
+    lines = "\n" if part.trials else ""
+    return (one.encode() for one in _trial_by_trial(part, lines))
+
+
+def _trial_by_trial(value: Results | ResultsPart, lines: str = "") -> Iterator[str]:
+    """Yield what `dump` returns; of one trial at a time the steps are in memory. Around trials are
+    `lines`.
     """
-    return _trial_by_trial(part_of(results).replace(sealed=sealed))
-
-
-def _trial_by_trial(value: Results | ResultsPart) -> Iterator[str]:
-    """Yield what `dump` returns; of one trial at a time the steps are in memory."""
     _refuse_open(value)
     if isinstance(value, Results):
         yield dump_whole(value, fields={"version"})[:-2] + ',"plan":'
         yield from _fixture_by_fixture(value.plan)
         yield ',"trials":['
     else:
-        yield _before(value, "trials")
-    yield from _items(value.trials)
-    yield _behind(value, "trials") + "\n"
+        yield _before(value, "trials") + lines
+    yield from _items(value.trials, f",{lines}")
+    yield lines + _behind(value, "trials") + "\n"
 
 
 def _fixture_by_fixture(plan: Plan) -> Iterator[str]:
@@ -171,9 +178,19 @@ def _behind(value: Value, field: str) -> str:
     return "]" + ("" if rest == "}" else ",") + rest
 
 
-def _items(values: Iterable[Value]) -> Iterator[str]:
+def _items(values: Iterable[Value], between: str = ",") -> Iterator[str]:
     for number, one in enumerate(values):
-        yield ("," if number else "") + dump_whole(one)[:-1]
+        text = _dumped(one) if isinstance(one, Trial) else dump_whole(one)[:-1]
+        yield (between if number else "") + text
+
+
+def _dumped(trial: Trial) -> str:
+    """Return a trial as JSON; steps that lie elsewhere are taken as they are written there."""
+    steps = trial.trace.steps if trial.trace else ()
+    if not isinstance(steps, KeptSteps) or not steps:
+        return dump_whole(trial)[:-1]
+    text, begin = trial.model_dump_json(exclude={"trace": {"steps"}}), '"trace":{'
+    return text.replace(begin, f'{begin}"steps":{steps.json().decode()},', 1)
 
 
 def load_plan(data: bytes, name: str = "The plan") -> Plan:

@@ -7,14 +7,23 @@ from pathlib import Path
 
 import pytest
 
-from gateval.adapters.results_folder import MOST_PARTS, read_parts
+from gateval.adapters.parts import MOST_PARTS, opened_parts
+from gateval.adapters.store import StoreReader, TrialStore
+from gateval.app.run.parts import read_part
+from gateval.domain.plan.plan import Plan
+from gateval.domain.results.results import ResultsPart, digest_of
+from gateval.domain.tree import Revision
+from gateval.domain.trials.kept import KeptSteps, Sharing
+from gateval.domain.trials.trace import Step, StepKind, Trace
+from gateval.domain.trials.trial import Outcome, Side, Trial, TrialKey
 from gateval.errors import StageFileError
+from gateval.render.stage import dump, part_pieces
 
 NAME = "results.v1.json"
 
 
-def read(folder: Path) -> tuple[bytes, ...]:
-    return read_parts(folder, NAME, limit=100)
+def read(folder: Path, limit: int = 100) -> tuple[bytes, ...]:
+    return tuple(one.content() for one in opened_parts(folder, NAME, limit=limit))
 
 
 def put(folder: Path, content: bytes = b"{}") -> Path:
@@ -75,7 +84,7 @@ def test_too_many(tmp_path: Path) -> None:
     for number in range(MOST_PARTS + 1):
         put(tmp_path / str(number))
     with pytest.raises(StageFileError, match="too many"):
-        read_parts(tmp_path, NAME, limit=10_000)
+        read(tmp_path, 10_000)
 
 
 def test_too_large_together(tmp_path: Path) -> None:
@@ -83,7 +92,7 @@ def test_too_large_together(tmp_path: Path) -> None:
         put(tmp_path / str(number), b"x" * 40)
     with pytest.raises(StageFileError, match="larger than what the plan may take"):
         read(tmp_path)
-    assert len(read_parts(tmp_path, NAME, limit=120)) == 3
+    assert len(read(tmp_path, 120)) == 3
 
 
 @pytest.mark.parametrize("name", ["", "absent"])
@@ -91,3 +100,73 @@ def test_nothing_there(tmp_path: Path, name: str) -> None:
     with pytest.raises(StageFileError) as refused:
         read(tmp_path / name)
     assert refused.value.hint
+
+
+def trial(number: int) -> Trial:
+    key = TrialKey(eval="e", fixture="f", side=Side.HEAD, repetition=number)
+    said = Step(number=1, kind=StepKind.ASSISTANT, text=f'It says ,"trials":[\n {number} ' * 30)
+    asked = Step(number=2, kind=StepKind.TOOL_CALL, tool="find", arguments={"all": [number]})
+    trace = Trace(steps=(said, asked))
+    return Trial(key=key, outcome=Outcome.FAIL, output="No.", trace=trace)
+
+
+HEAD = Revision(name="", commit=None, tree="0" * 40)
+PART = ResultsPart(
+    plan=digest_of(Plan(head=HEAD, nothing="None.")),
+    trials=tuple(map(trial, (1, 2, 3))),
+    ended="Over.",
+)
+WRITTEN = b"".join(part_pieces(PART))
+
+
+def read_one(folder: Path, content: bytes) -> ResultsPart:
+    put(folder, content)
+    (found,) = (read_part(one, Sharing()) for one in opened_parts(folder, NAME, limit=100_000))
+    return found
+
+
+def test_a_part_is_read_trial_by_trial_and_its_steps_stay_in_the_file(tmp_path: Path) -> None:
+    found = read_one(tmp_path, WRITTEN)
+    traces = [one.trace for one in found.trials if one.trace]
+    assert all(isinstance(one.steps, KeptSteps) for one in traces)
+    assert found == PART
+    assert b"".join(part_pieces(found)) == WRITTEN
+    put(tmp_path, WRITTEN.replace(b"It says", b"It said"))
+    with pytest.raises(StageFileError, match="changed while it was read"):
+        tuple(traces[1].steps)
+
+
+def test_what_was_read_of_a_part_is_found_in_the_store_that_it_went_to(tmp_path: Path) -> None:
+    found = read_one(tmp_path / "part", WRITTEN)
+    with TrialStore(tmp_path / "store") as store:
+        stored = [store.append(one) for one in found.trials]
+    (tmp_path / "part" / NAME).unlink()
+    assert tuple(stored) == found.trials == PART.trials
+    assert tuple(StoreReader(tmp_path / "store").trials()) == PART.trials
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        (b"},\n", b"}\n"),
+        (b'"outcome":"fail"', b'"outcome":"pass","outcome":"fail"'),
+        (b'"seconds":0', b'"seconds":NaN'),
+        (b'"all":[2]', b'"all":' + b"[" * 150 + b"]" * 150),
+        (b'"output":"No."', b'"output":"\\ud800"'),
+        (b'"repeats":', b'"never":'),
+        (b'"trials":[\n', b'"plan":{},"trials":[\n'),
+        (b'"ended":', b'"trials":[],"ended":'),
+        (b"\n],", b",\n],"),
+    ],
+)
+def test_a_line_that_says_two_things_is_refused_as_in_a_file_that_is_read_whole(
+    tmp_path: Path, before: bytes, after: bytes
+) -> None:
+    assert before in WRITTEN
+    with pytest.raises(StageFileError, match="The part"):
+        read_one(tmp_path, WRITTEN.replace(before, after))
+
+
+def test_a_part_that_is_laid_out_otherwise_is_read_whole(tmp_path: Path) -> None:
+    assert read_one(tmp_path, dump(PART).encode()) == PART
+    assert read_one(tmp_path, WRITTEN.replace(b'"outcome":"fail"', b'"outcome": "fail"')) == PART

@@ -14,18 +14,14 @@ from typing import TYPE_CHECKING
 
 from gateval import __version__
 from gateval.adapters.folders import hand_over
-from gateval.adapters.results_folder import (
-    MOST_PARTS,
-    ResultsFolder,
-    create_results_folder,
-    read_parts,
-    results_path,
-)
+from gateval.adapters.parts import MOST_PARTS, opened_parts
+from gateval.adapters.results_folder import ResultsFolder, create_results_folder, results_path
 from gateval.app.action.context import ActionContext, ActionEvent, reads_unsigned
 from gateval.app.action.earlier_runs import sets_stored
 from gateval.app.action.result import ActionProgress, ActionResult
 from gateval.app.action.spending import closed, closed_later, closing_on_error, opened
 from gateval.app.run.context import part_with_keys, refuse_missing_keys, refuse_unpriced
+from gateval.app.run.parts import read_part
 from gateval.app.run.recording import Taping
 from gateval.app.run.shards import claim_limit
 from gateval.app.run.views import PART_FILE, TRIGGER_FILE
@@ -48,19 +44,21 @@ from gateval.domain.results.results import (
     Results,
     RunInfo,
     assemble,
+    part_of,
     refuse_replayed,
 )
 from gateval.domain.results.resume import Resumed
 from gateval.domain.results.rounds import one_part, said_by
 from gateval.domain.results.shards import busy_seconds
 from gateval.domain.text import LINES, markdown
+from gateval.domain.trials.kept import Sharing
 from gateval.domain.verdicts import GateVerdict
 from gateval.errors import GatevalError, StageFileError, UsageError
 from gateval.events import Listener
 from gateval.formats.github.action_inputs import ActionStep
 from gateval.ports.storage import RUNS
 from gateval.publish.audit import store_run
-from gateval.render.stage import TRIGGER_LIMIT, dump, load_part, load_trigger, part_pieces
+from gateval.render.stage import TRIGGER_LIMIT, dump, load_trigger, part_pieces
 from gateval.safe.sanitize import inline, plain_line
 
 if TYPE_CHECKING:
@@ -79,7 +77,8 @@ def confirmed_trigger(context: ActionContext) -> Trigger:
     trigger, subject = context.trigger, context.trigger.subject
     if not isinstance(subject, ClaimSubject):
         return trigger
-    said = load_trigger(read_parts(_folder(context), TRIGGER_FILE, limit=_TRIGGERS)[0])
+    triggers = opened_parts(_folder(context), TRIGGER_FILE, limit=_TRIGGERS)
+    said = load_trigger(next(one.content() for one in triggers))
     about = said.subject
     if not isinstance(about, PullRequestSubject) or said.repository != trigger.repository:
         raise StageFileError("The results are not about a pull request here.", hint=_HINT)
@@ -114,9 +113,9 @@ def stored_results(context: ActionContext, plan: Plan, run: str, *, sealed: bool
     info = RunInfo(run=run, started_at=context.clock.utc_now(), gateval=__version__)
     if plan.nothing:
         return Results(plan=plan, info=info)
-    contents = read_parts(_folder(context), PART_FILE, limit=claim_limit(plan))
+    there, sharing = opened_parts(_folder(context), PART_FILE, limit=claim_limit(plan)), Sharing()
     measured = plan.replace(evals=tuple(one.measured_anew for one in plan.evals))
-    parts = [load_part(content) for content in contents]
+    parts = [read_part(one, sharing) for one in there]
     refuse_replayed(parts)
     environ = context.settings.environ
     plan = plan.replace(allowance=next((one.allowance for one in parts if one.allowance), None))
@@ -240,7 +239,8 @@ def store_part(context: ActionContext, measured: MeasuredRun) -> None:
     from gateval.app.run.sealing import sealed_part
 
     sealed = sealed_part(measured.whole, context.settings.environ)
-    measured.folder.write(PART_FILE, map(str.encode, part_pieces(measured.results, sealed)))
+    part = part_of(measured.results).replace(sealed=sealed)
+    measured.folder.write(PART_FILE, part_pieces(part))
 
 
 def shown_folder(context: ActionContext, folder: ResultsFolder) -> str:

@@ -8,14 +8,15 @@ them; it leaves a part, which others join.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from fractions import Fraction
 from math import fsum
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
-from gateval.adapters.results_folder import read_parts
+from gateval.adapters.parts import opened_parts
 from gateval.app.run.context import taken_by
+from gateval.app.run.parts import read_part
 from gateval.app.run.sealing import MeasuredRun, opened_part, sealed_part, with_sealed
 from gateval.app.run.views import PART_FILE
 from gateval.domain.calibration import CalibrationReplay
@@ -35,11 +36,12 @@ from gateval.domain.results.shards import (
     shards_for,
     shared_plan,
 )
+from gateval.domain.trials.kept import Sharing
 from gateval.domain.trials.trial import Trial, TrialKey
 from gateval.engine.stage import Stage, whole_run
 from gateval.errors import UsageError
 from gateval.gateway.ledger import SpendingLimits
-from gateval.render.stage import dump, load_part
+from gateval.render.stage import part_pieces
 
 CLAIM_LIMIT = 64 * 1024 * 1024
 """Bytes of results that jobs may have written, whatever the plan: we need not trust them."""
@@ -125,8 +127,9 @@ def parts_in(
         where = (int(told[1]), int(told[2])) if told and own else None
         return own is not None and where is not None and where[0] == own[0] and where != own
 
-    contents = read_parts(folder, PART_FILE, limit=claim_limit(plan), none=none, skips=skips)
-    parts = [load_part(one) for one in contents]
+    how: dict[str, Any] = {"limit": claim_limit(plan), "none": none, "skips": skips}
+    sharing = Sharing()
+    parts = [read_part(one, sharing) for one in opened_parts(folder, PART_FILE, **how)]
     if not replays:
         refuse_replayed(parts)
     return [
@@ -258,15 +261,27 @@ def short_piece(plan: Plan, joined: Joined, at_once: int | None) -> Piece:
 
     def asks(done: Iterable[Trial]) -> tuple[TrialKey, ...]:
         trials = tuple(done)
-        left = look_at(plan, trials).missing
+        left = _left_after(plan, joined, trials)
         return () if shards_for(plan, left, seconds_of(plan, trials, joined.kept)) else left
 
     return _after(plan, joined, at_once, asks)
 
 
+def _left_after(plan: Plan, joined: Joined, trials: Collection[Trial]) -> tuple[TrialKey, ...]:
+    """Return what is asked for after all that was joined and perhaps more, which is known where
+    there is no more.
+    """
+    more = len(trials) > len(joined.trials)
+    return look_at(plan, trials).missing if more else joined.left
+
+
 def last_piece(plan: Plan, joined: Joined, at_once: int | None) -> Piece:
     """Measure whatever is left, and have judges look again at what they waver on."""
-    piece = _after(plan, joined, at_once, lambda done: look_at(plan, done).missing, ends=True)
+
+    def asks(done: Iterable[Trial]) -> tuple[TrialKey, ...]:
+        return _left_after(plan, joined, tuple(done))
+
+    piece = _after(plan, joined, at_once, asks, ends=True)
     return piece._replace(elsewhere=frozenset(), offers=joined.offers)
 
 
@@ -296,8 +311,8 @@ def part_of_piece(
     *,
     replayed: bool = False,
     all_usd: float | None = None,
-) -> str:
-    """Return what a machine leaves for others: its trials, and where they belong in the run.
+) -> Iterator[bytes]:
+    """Yield what a machine leaves for others: its trials, and where they belong in the run.
 
     Those of sealed Evals are encrypted for the gate's own key. `all_usd` is what the jobs before
     took, where that is known.
@@ -318,7 +333,7 @@ def part_of_piece(
         "replayed": replayed,
         "all_usd": None if None in (all_usd, part.usd) else (all_usd or 0.0) + (part.usd or 0.0),
     }
-    return dump(part.replace(**where, **facts), indent=None)
+    return part_pieces(part.replace(**where, **facts))
 
 
 def _missing(keys: Iterable[TrialKey], done: Iterable[Trial]) -> tuple[TrialKey, ...]:

@@ -126,7 +126,7 @@ class Machine:
         if self.asked is None or measured.interrupted or measured.results.info.ended:
             border = border.replace(shards=0)
         self._leave(measured, piece, border)
-        made = len(measured.results.trials) - len(self._public(joined.trials))
+        made = sum(one.key not in piece.elsewhere for one in measured.results.trials)
         told = f"{joined.unfinished}\n" if joined.unfinished else ""
         told += f"{made:,} runs measured here.\n" if made else ""
         code = EXIT_INTERRUPTED if measured.interrupted else EXIT_PASS
@@ -170,7 +170,8 @@ class Machine:
             shown = Redactor(self.settings.secrets).value(self.plan)
             info = RunInfo(run=self.folder.run, usd=0.0 if self.plan.allowance else None)
             known = piece.plan.agreements
-            whole = results_of(shown, piece.resumed.kept.measured, info, known)
+            trials = (one for one in piece.resumed.kept.measured if one.key not in piece.elsewhere)
+            whole = results_of(shown, trials, info, known)
             environ = self.settings.environ
             public = seal_results(whole, self.folder, environ, rates=False, tells=False)
             return MeasuredRun(public, whole, self.folder)
@@ -200,8 +201,8 @@ class Machine:
     ) -> None:
         facts: dict[str, Any] = {"replayed": self.taping.replay is not None, "all_usd": all_usd}
         environ = self.settings.environ
-        text = part_of_piece(measured, piece, environ, place, unfinished, **facts)
-        self.folder.write(PART_FILE, text.encode())
+        pieces = part_of_piece(measured, piece, environ, place, unfinished, **facts)
+        self.folder.write(PART_FILE, pieces)
 
     def _most(self) -> int | None:
         """How many shards were asked for, but for those that could have no trial at once."""

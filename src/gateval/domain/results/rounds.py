@@ -10,6 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from math import fsum
 from typing import NamedTuple
 
+from gateval.domain.base import known_of_last
 from gateval.domain.calibration import CalibrationReplay
 from gateval.domain.plan.plan import Plan
 from gateval.domain.results.doubts import replay_of
@@ -54,11 +55,19 @@ def look_at(plan: Plan, trials: Iterable[Trial]) -> JoinedLook:
     """
     known = {one.key: one for one in trials}
     made: dict[TrialKey, Trial] = {}
-    while keys := next_trials(plan, made.values()):
+    keys = _asked_first(plan)
+    while keys:
         made |= {key: known[key] for key in keys if key in known}
         if missing := tuple(key for key in keys if key not in known):
             return JoinedLook(tuple(made.values()), missing)
+        keys = next_trials(plan, made.values())
     return JoinedLook(tuple(made.values()), ())
+
+
+@known_of_last
+def _asked_first(plan: Plan) -> tuple[TrialKey, ...]:
+    """Return what is asked for before anything is measured: every round begins there."""
+    return next_trials(plan, ())
 
 
 class Joined(NamedTuple):

@@ -8,7 +8,10 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Iterator, Sequence
+from functools import cache
 from typing import TypeVar, cast, overload
+
+from pydantic import TypeAdapter
 
 from gateval.domain.trials.trace import Step, Trace
 from gateval.domain.trials.trial import Trial, TrialKey
@@ -16,17 +19,39 @@ from gateval.domain.trials.trial import Trial, TrialKey
 V = TypeVar("V")
 
 
-class KeptSteps(Sequence[Step]):
-    """The steps of a trace, in place of a tuple of them; `length` is how many there are."""
+@cache
+def _steps() -> TypeAdapter[tuple[Step, ...]]:
+    return TypeAdapter(tuple[Step, ...])
 
-    __slots__ = ("length",)
+
+def steps_json(steps: Sequence[Step]) -> bytes:
+    """Return steps as JSON."""
+    return steps.json() if isinstance(steps, KeptSteps) else _steps().dump_json(tuple(steps))
+
+
+class KeptSteps(Sequence[Step]):
+    """The steps of a trace, in place of a tuple of them; `length` is how many there are.
+
+    `stored` is where they were stored anew, if they were.
+    """
+
+    __slots__ = ("length", "stored")
 
     def __init__(self, length: int) -> None:
         self.length = length
+        self.stored: KeptSteps | None = None
 
     @abstractmethod
+    def found(self) -> bytes:
+        """Read the steps from where they lay first."""
+
+    def json(self) -> bytes:
+        """Read the steps, as `steps_json` writes them."""
+        return self.stored.json() if self.stored else self.found()
+
     def read(self) -> tuple[Step, ...]:
-        """Read the steps from where they lie."""
+        """Read the steps."""
+        return _steps().validate_json(self.json())
 
     def __len__(self) -> int:
         return self.length

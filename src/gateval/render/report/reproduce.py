@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Sequence
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
 
-from gateval.domain.base import is_sha
+from gateval.domain.base import is_sha, known_of_last
 from gateval.domain.decision.decision import Report
 from gateval.domain.plan.plan import Plan
 from gateval.domain.results.comparison import FixtureStatus
@@ -38,9 +39,18 @@ def one_fixture_command(plan: Plan, fact: FixtureFacts) -> str:
     if plan.base is None:
         rev = () if plan.head.worktree else ("--rev", _name(plan.head.commit))
         return shlex.join(("gateval", "run", planned.own_name, *one, *rev))
-    having = {own.own_name for own in plan.evals if any(f.name == fixture for f in own.fixtures)}
-    of = ("--eval", planned.own_name) if len(having) > 1 else ()
+    of = ("--eval", planned.own_name) if len(_evals_by_fixture(plan)[fixture]) > 1 else ()
     return shlex.join((*_check(plan), *of, *one))
+
+
+@known_of_last
+def _evals_by_fixture(plan: Plan) -> Mapping[str, set[str]]:
+    """Return the own names of the Evals that have a fixture: a page asks for each of them."""
+    having = defaultdict[str, set[str]](set)
+    for one in plan.evals:
+        for fixture in one.fixtures:
+            having[fixture.name].add(one.own_name)
+    return having
 
 
 def after_check(report: Report, results: str = "") -> tuple[str, Sequence[str]]:

@@ -1,0 +1,64 @@
+"""Reads parts trial by trial: who joins a run has those of all its jobs, and no room for all their
+steps, which stay in the files.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from pathlib import Path
+
+from gateval.adapters.parts import PartFile, StepsOfPart
+from gateval.domain.results.results import ResultsPart
+from gateval.domain.strict_json import DEPTH_LIMIT, read_json
+from gateval.domain.trials.kept import Sharing, steps_json
+from gateval.domain.trials.trial import Trial
+from gateval.render.stage import TRIALS_BEGIN, load_part
+
+
+def read_part(found: PartFile, sharing: Sharing) -> ResultsPart:
+    """Read a part, of which steps stay in the file. Raises `StageFileError` for what is no part.
+
+    Nothing that two readers could read differently is taken: a trial has the very bytes that it is
+    written with. A file that is laid out otherwise is read whole, and strictly.
+    """
+    return _by_trials(found, sharing) or load_part(found.content())
+
+
+def _by_trials(found: PartFile, sharing: Sharing) -> ResultsPart | None:
+    """Read a part with each trial on a line of its own; None where it is laid out otherwise."""
+    begin, at = found.file.readline(found.limit + 1), 0
+    if not begin.endswith(TRIALS_BEGIN):
+        return None
+    at, more, trials = len(begin), True, list[Trial]()
+    while more:
+        line = found.file.readline(found.limit + 1 - at)
+        more = line.endswith(b",\n")
+        trial = _trial(found.path, line[:-2] if more else line[:-1], at, sharing)
+        if trial is None:
+            return None
+        trials.append(trial)
+        at += len(line)
+    end = found.file.read(found.limit + 1 - at)
+    if at + len(end) > found.limit:
+        return None
+    part = load_part(begin.rstrip() + end)
+    return None if part.trials else part.replace(trials=tuple(trials))
+
+
+def _trial(path: Path, text: bytes, at: int, sharing: Sharing) -> Trial | None:
+    """Return the trial of a line; None where it does not have the bytes that it is written with."""
+    try:
+        if text.count(b"{") + text.count(b"[") > DEPTH_LIMIT:  # so it may be nested as deep
+            read_json(text.decode())
+        trial = Trial.model_validate_json(text)
+    except ValueError:
+        return None
+    if trial.model_dump_json().encode() != text:
+        return None
+    if trial.trace is None or not trial.trace.steps:
+        return sharing.kept(trial, None)
+    written = steps_json(trial.trace.steps)
+    start = text.find(written)
+    length, digest = len(trial.trace.steps), hashlib.sha256(written).digest()
+    place = (path, at + start, len(written), digest)
+    return sharing.kept(trial, StepsOfPart(length, place) if start >= 0 else None)
