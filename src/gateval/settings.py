@@ -15,7 +15,7 @@ from gateval.domain.manifests.gate_config import NOTIFY_PREFIX
 from gateval.errors import CA_VARIABLE, UsageError
 from gateval.gateway.rehearsal import Rehearsal
 from gateval.gateway.upstream.endpoints import Upstream, read_upstreams
-from gateval.safe.redaction import SHORTEST_SECRET, secret_values, too_short
+from gateval.safe.redaction import SHORTEST_SECRET, Redactor, secret_values, too_short
 
 OUTAGE_VARIABLE = "GATEVAL_OUTAGE_SECONDS"
 LONGEST_SECONDS = 86_400
@@ -93,6 +93,10 @@ class Settings:
     def secrets_beside(self, passed: Iterable[str]) -> tuple[str, ...]:
         """Return `secrets`, and those in variables that candidates see: they may say them."""
         return (*self.secrets, *secret_values(self.environ, passed))
+
+    def redactor(self, passed: Iterable[str]) -> Redactor:
+        """Return what takes those out of values."""
+        return Redactor(self.secrets_beside(passed))
 
     def keeping_layers(self, *, allowed: bool, unsigned: bool) -> Settings:
         """Return the same settings, for a run that may add to the kept layers only if allowed, and

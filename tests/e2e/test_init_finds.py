@@ -233,3 +233,20 @@ def test_a_server_of_a2a_is_asked_by_its_preset_at_the_port_of_the_trial(tmp_pat
     assert "port={port}" in runtime["command"][2]
     assert 'run_module("app", run_name="__main__"' in runtime["command"][2]
     assert gateval(repo, "validate").returncode == 0
+
+
+def test_files_that_lead_out_of_the_repository_are_not_read(tmp_path: Path) -> None:
+    outside = tmp_path / "outside.json"
+    outside.write_text('{"scripts": {"db:migrate": "true"}}')
+    repo = Repo(tmp_path / "repo")
+    repo.write(
+        "main.py",
+        "import os, sys\nfrom openai import OpenAI\nDB = os.environ['DATABASE_URL']\nprint(OpenAI().x(sys.argv[1]))\n",
+    )
+    (repo.path / "package.json").symlink_to(outside)
+    repo.commit()
+    done = gateval(repo, "init", "--yes")
+    assert "package.json does not hold a relative path" in done.stderr
+    written = [path.read_text() for path in repo.path.rglob("*.yaml")]
+    assert any("DATABASE_URL" in text for text in written)
+    assert not any("db:migrate" in text for text in written)

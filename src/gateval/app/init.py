@@ -379,8 +379,7 @@ def _with_tools(repository: GitRepository, program: FoundProgram) -> FoundProgra
         return program
     folder = repository.root / program.root
     files = [folder / name for name in ("package.json", "pnpm-lock.yaml")]
-    heads = [one.read_bytes()[:MOST_BYTES] for one in files if one.is_file()]
-    project = b"\n".join(heads).decode("utf-8", "replace")
+    project = "\n".join(map(_here, files))
 
     def has(name: str) -> bool:
         return shutil.which(name) is not None
@@ -393,16 +392,21 @@ def _with_servers(repository: GitRepository, program: FoundProgram) -> FoundProg
     """Return the program with the databases that its variables lead to, or its compose file."""
     folder = repository.root / program.root
 
-    def read(path: Path) -> str:
-        return path.read_bytes()[:MOST_BYTES].decode("utf-8", "replace") if path.is_file() else ""
-
     places = dict.fromkeys([repository.root, folder])
-    composed = [read(place / name) for place in places for name in COMPOSE_FILES]
+    composed = [_here(place / name) for place in places for name in COMPOSE_FILES]
     named = ("package.json", "alembic.ini")
-    files = {name: text for name in named if (text := read(folder / name))}
+    files = {name: text for name in named if (text := _here(folder / name))}
     beside = beside_of(composed, program.variables, files)
     here = all(map(shutil.which, beside.needs))
     return program._replace(beside=beside._replace(needed=beside.needed and here))
+
+
+def _here(path: Path) -> str:
+    """Return the beginning of a file here; nothing of a link, which may lead elsewhere."""
+    if path.is_symlink() or not path.is_file():
+        return ""
+    with path.open("rb") as file:
+        return file.read(MOST_BYTES).decode("utf-8", "replace")
 
 
 def _say_what_is_beside(beside: Beside) -> None:

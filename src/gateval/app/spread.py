@@ -39,7 +39,6 @@ from gateval.formats.github.action_inputs import (
     refuse_stray,
 )
 from gateval.pipeline.plan import confirm_revisions
-from gateval.safe.redaction import Redactor
 from gateval.settings import Settings, read_settings
 
 
@@ -140,9 +139,9 @@ def _finished(machine: Machine, parts: list[ResultsPart], whole_plan: Plan) -> M
     end, measured = machine.measure_rest(parts)
     sys.stderr.write(end.text)
     shown = with_spent_here(whole_plan, machine.repository.root)
-    whole = measured.whole.replace(
-        plan=Redactor(settings.secrets).value(shown.replace(allowance=machine.plan.allowance))
-    )
+    shown = shown.replace(allowance=machine.plan.allowance)
+    redactor = settings.redactor(shown.policy.candidate_env)
+    whole = measured.whole.replace(plan=redactor.value(shown))
     public = seal_results(whole, folder, settings.environ, rates=True)
     return measured._replace(results=public, whole=whole)
 

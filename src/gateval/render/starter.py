@@ -25,8 +25,8 @@ from gateval.domain.setup.starter import (
 from gateval.domain.setup.unmeasured import SEALS
 from gateval.safe.sanitize import plain_line
 
-_PLAIN = re.compile(r"[A-Za-z./@][\w./@:+-]*")
-_WORDS = {"null", "true", "false", "yes", "no", "on", "off", "y", "n"}
+_PLAIN = re.compile(r"(?:[A-Za-z/]|\.(?!\d))[\w./@:+-]*")
+_WORDS = {"null", "true", "false", "yes", "no", "on", "off", "y", "n", ".inf", ".nan"}
 
 
 QUESTION = "What can you help me with?"

@@ -401,3 +401,24 @@ def test_a_plan_with_nothing_to_run_is_stored_without_secrets(shop: GitHubShop) 
     assert "scripted/[secret removed]" in plan
     found = [name for name, text in stored.written(ended.results).items() if key in text]
     assert found == []
+
+
+@pytest.mark.parametrize("step", ["plan", "all"])
+def test_what_the_policy_passes_on_is_in_no_file_of_a_step(shop: GitHubShop, step: str) -> None:
+    token = "crm-7f3a9c2d1e8b4f60"
+    policy = "policy: {candidateEnv: [CRM_TOKEN]}\n"
+    agent = AGENT.replace("name: support", "name: plain")
+    files = {".github__gateval.yml": policy, "agents__plain.yaml": agent}
+    shop.push_main(**files, **{f".gateval__scripted__{token}.yaml": SCRIPT})
+    shop.work.branch("change", "main")
+    shop.work.write("agents/plain.yaml", agent.replace("scripted/support", f"scripted/{token}"))
+    shop.work.commit()
+    shop.push()
+    pull = shop.repo.open_pull("change", by=shop.ada)
+    ended = shop.on_pull(pull).run_action(
+        inputs={"step": step, "shards": "2"} if step == "plan" else {}, CRM_TOKEN=token
+    )
+    assert ended.code == 0, ended.errors
+    written = stored.written(ended.results)
+    assert "scripted/[secret removed]" in written["plan.v1.json"]
+    assert [name for name, text in written.items() if token in text] == []

@@ -12,8 +12,10 @@ from __future__ import annotations
 import base64
 import hashlib
 import io
+import struct
 import time
 import zipfile
+import zlib
 from collections.abc import Callable, Mapping
 from typing import Any, TypeVar
 from urllib.parse import quote, urlsplit
@@ -157,6 +159,13 @@ _ACTIONS = "actions: read"
 _SECONDS = 20
 _ZIP_SPARE = 100_000
 """Bytes of an archive beyond those of its one file."""
+
+_UNPACKED = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)  # of others zipfile unpacks all at once
+_DAMAGE = (
+    zipfile.BadZipFile, zlib.error, struct.error, KeyError, ValueError, NotImplementedError,
+    RuntimeError, OSError, EOFError,
+)  # fmt: skip
+"""What zipfile raises, an exception of its own for each kind of damage."""
 
 PUSH_WAITS = (1.0, 2.0, 4.0, 8.0)
 """Seconds between questions about a push that the list of pushes does not show yet."""
@@ -334,10 +343,13 @@ class GitHubForge:
         if artifact.digest not in {"", hashlib.sha256(archive).hexdigest()}:
             raise ForgeUnavailable(f"What GitHub's store gave is damaged: no {artifact.name}.")
         try:
-            with zipfile.ZipFile(io.BytesIO(archive)) as files, files.open(name) as file:
-                content = file.read(limit + 1)
-        except (zipfile.BadZipFile, KeyError, NotImplementedError, RuntimeError, OSError, EOFError):
-            return None  # zipfile has an exception of its own for each kind of damage
+            with zipfile.ZipFile(io.BytesIO(archive)) as files:
+                if files.getinfo(name).compress_type not in _UNPACKED:
+                    return None
+                with files.open(name) as file:
+                    content = file.read(limit + 1)
+        except _DAMAGE:
+            return None
         return content if len(content) <= limit else None
 
 

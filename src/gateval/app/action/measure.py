@@ -172,13 +172,12 @@ def measure_plan(
     if context.inputs.step is ActionStep.PUBLISH:
         return _measured_by_others(event, plan, left)
     from gateval.app.run.measure import measure, store_plan
-    from gateval.safe.redaction import Redactor
 
     folder = results_folder(context, context.inputs.results)
     folder.write(TRIGGER_FILE, dump(event.trigger).encode())
     part = _runnable_part(event, plan, left)
     if not plan.evals or part is None:
-        shown = Redactor(context.settings.secrets).value(shut_plan(plan))
+        shown = context.settings.redactor(plan.policy.candidate_env).value(shut_plan(plan))
         store_plan(shown, folder)
         empty = Results(plan=shown, info=RunInfo(run=folder.run))
         return MeasuredRun(empty, empty, folder)

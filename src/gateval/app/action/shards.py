@@ -52,7 +52,7 @@ def _plan_only(event: ActionEvent, plan: Plan) -> ActionResult:
     context = event.context
     folder = results_folder(context, context.inputs.results)
     folder.write(TRIGGER_FILE, dump(event.trigger).encode())
-    shown = shut_plan(plan)
+    shown = context.settings.redactor(plan.policy.candidate_env).value(shut_plan(plan))
     folder.write(PLAN_FILE, dump(shown, indent=None).encode())
     text = f"{plan.nothing}\n" if plan.nothing else render_plan(shown)
     if context.inputs.shards is None:

@@ -89,10 +89,9 @@ def measure(
     hears of what is not sealed. Raises `MissingKey` when a model of the part has no key.
     """
     from gateval.app.run.evaluate import evaluate
-    from gateval.safe.redaction import Redactor
 
     written_views(settings.views)
-    redactor = Redactor(settings.secrets_beside(plan.policy.candidate_env))
+    redactor = settings.redactor(plan.policy.candidate_env)
     with small_collections(), ThreadPoolExecutor(1) as aside:  # beside waiting for models
         over = Event()
         safe = aside.submit(_safe, plan, redactor)

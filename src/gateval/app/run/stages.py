@@ -164,10 +164,9 @@ class Machine:
         """Run the piece, if anything of it is left; its results are those of the whole plan."""
         from gateval.app.run.measure import measure
         from gateval.app.run.sealing import MeasuredRun, seal_results
-        from gateval.safe.redaction import Redactor
 
         if piece.stage is None:
-            shown = Redactor(self.settings.secrets).value(self.plan)
+            shown = self.settings.redactor(self.plan.policy.candidate_env).value(self.plan)
             info = RunInfo(run=self.folder.run, usd=0.0 if self.plan.allowance else None)
             known = piece.plan.agreements
             trials = (one for one in piece.resumed.kept.measured if one.key not in piece.elsewhere)

@@ -40,7 +40,7 @@ _ADDED = re.compile(
     r"|\bweb\.post\(\s*[\"'](/[^\"'{]*)[\"']\s*,\s*(?:\w+\.)*(\w+)"
     r"|\badd_route\(\s*[\"']POST[\"']\s*,\s*[\"'](/[^\"'{]*)[\"']\s*,\s*(?:\w+\.)*(\w+)"
 )
-_READS = re.compile(r"\b(\w+)(?:\s*:[^=\n]+)?\s*=\s*await \w+\.json\(\)")
+_READS = re.compile(r"\b(\w+)(?:\s*:[^=\n]{1,300})?\s*=\s*await \w+\.json\(\)")
 _ANSWERS = re.compile(r"json_response\(\s*\{\s*[\"'](\w+)[\"']")
 _A2A = re.compile(r"[\"']message/send[\"']")
 _ASKS = re.compile(r"chat|ask|agent|message|quer|complet|invoke|prompt|answer")

@@ -91,10 +91,10 @@ def _of_argparse(text: str) -> Iterator[Subcommand]:
 
 
 _ASKED_OPTION = re.compile(
-    rf"(?:add_argument|@click\.option|typer\.Option|\.(?:requiredOption|option))\([^)]*?"
+    rf"(?:add_argument|@click\.option|typer\.Option|\.(?:requiredOption|option))\([^)]{{0,2000}}?"
     rf"[\"'`\s](--(?:{QUESTION}))\b"
 )
-_PARSED = re.compile(rf"\bparseArgs\([^;]*?\b({QUESTION}):\s*\{{\s*type:\s*[\"']string")
+_PARSED = re.compile(rf"\bparseArgs\([^;]{{0,2000}}?\b({QUESTION}):\s*\{{\s*type:\s*[\"']string")
 _NAMED = re.compile(
     r"add_argument\(\s*[\"']([a-z]\w*)[\"'](?![^)]{0,400}\bchoices\s*=)|@click\.argument\(\s*[\"'](\w+)"
     r"|@\w+\.command\([^)]*\)\s*(?:async )?def \w+\(\s*(\w+):|\.argument\(\s*[\"'`][<\[](\w+)"

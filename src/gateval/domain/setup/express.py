@@ -11,23 +11,24 @@ from posixpath import dirname, join, normpath, splitext
 
 _QUOTED = r"[\"'`]([^\"'`\n]+)[\"'`]"
 _MOUNT = re.compile(
-    rf"\.(?:use|route)\(\s*[\"'`](/[^\"'`\n]*)[\"'`]\s*,[^;\n]*?"
+    rf"\.(?:use|route)\(\s*[\"'`](/[^\"'`\n]*)[\"'`]\s*,[^;\n]{{0,500}}?"
     rf"(?:\brequire\(\s*{_QUOTED}\s*\)(?:\.\w+)?|\b(\w+))\s*,?\s*\)\s*(?:;|$)",
     re.M,
 )
 _ROUTE = re.compile(
-    r"(\.(?:get|post|put|patch|delete|all|route)(?:<(?:[^()]|\(\))*?>)?\(\s*[\"'`])(/[^\"'`\n]*|)(?=[\"'`])"
+    r"(\.(?:get|post|put|patch|delete|all|route)(?:<(?:[^()]|\(\)){0,500}?>)?\(\s*[\"'`])(/[^\"'`\n]*|)(?=[\"'`])"
 )
 _REGISTERED = re.compile(
     rf"\.register\(\s*(?:(\w+)|(?:await\s+)?import\(\s*{_QUOTED}\s*\)|require\(\s*{_QUOTED}\s*\))\s*,\s*"
-    r"\{[^}]*\bprefix\s*:\s*[\"'`](/[^\"'`\n]*)"
+    r"\{[^}]{0,500}\bprefix\s*:\s*[\"'`](/[^\"'`\n]*)"
 )
 _PREFIXED = re.compile(
-    r"\b(?:Router|Elysia|Hono)\(\s*\{[^}]*\bprefix\s*:\s*[\"'`](/[^\"'`\n]*)"
+    r"\b(?:Router|Elysia|Hono)\(\s*\{[^}]{0,500}\bprefix\s*:\s*[\"'`](/[^\"'`\n]*)"
     r"|\.basePath\(\s*[\"'`](/[^\"'`\n]*)|\b\w*[rR]outer\.prefix\(\s*[\"'`](/[^\"'`\n]*)"
 )
 _CONSTANT = re.compile(
-    r"(?:\b(?:const|let|var|readonly)\s+|^\s*)(\w+)\s*(?::\s*string\s*)?[=:]\s*([^;\n]*[\"'`]/[\w./-]*[\"'`])",
+    r"(?:\b(?:const|let|var|readonly)\s+|^[ \t]*)(\w+)\s*(?::\s*string\s*)?[=:]"
+    r"\s*([^;\n]{0,500}[\"'`]/[\w./-]*[\"'`])",
     re.M,
 )
 _NAMED_PLACE = re.compile(

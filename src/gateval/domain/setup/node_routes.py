@@ -22,15 +22,19 @@ _READ = (
     r"(?:\(\s*)?(?:await\s+)?(?:\w+\.)?(?:(?:req(?:uest)?|ctx\.req(?:uest)?|c\.req)\.(?:body|json)\b|readBody\b"
     r"|c\.req\.valid\(\s*[\"'`]json|JSON\.parse\b|\w+\.(?:safeP|p)arse(?:Async)?\(\s*(?:await\s+)?(?:req|c\.req|request)\b)"
 )
-_OF_TYPE = r"(?::\s*(\{[^{}=]*\}|[^=;]+?)\s*)?"
-_KEYS = re.compile(rf"\b(?:const|let|var)\s*\{{([^;]*?)\}}\s*{_OF_TYPE}=\s*{_READ}([^;\n]*)")
+_OF_TYPE = r"(?::\s*+(\{[^{}=]{0,500}\}|[^=;]{1,200}?)\s*)?"
+_KEYS = re.compile(
+    rf"\b(?:const|let|var)\s*\{{([^;]{{0,2000}}?)\}}\s*{_OF_TYPE}=\s*{_READ}([^;\n]*)"
+)
 _BODY = re.compile(rf"\b(?:const|let|var)\s+(\w+)\s*{_OF_TYPE}=\s*{_READ}([^;\n]*)")
 _DIRECT = re.compile(r"\b(?:req|request|ctx\.request)\.body\??\.(\w+)\b(?!\()")
 _CHECKED = re.compile(r"\btypeof\s+(?:body|b|data|payload|input|raw)\.(\w+)\s*!==")
 _AS = re.compile(r"\bas\s+(?:unknown\s+as\s+)?(\{[^}]*\}|[\w.]+(?:<[^>]*>)?)")
 _JSON_OF = re.compile(r"\.json<\s*(\{[^}]*\}|\w+)\s*>")
 _BODY_TYPE = re.compile(r"\bBody\s*:\s*(\{[^}]*\}|\w+)")
-_REQUEST = re.compile(r"\bRequest<\s*[^,<>]*(?:<[^>]*>)?\s*,\s*[^,<>]*\s*,\s*(\{[^}]*\}|\w+)")
+_REQUEST = re.compile(
+    r"\bRequest<[^,<>]{0,200}(?:<[^>]{0,200}>\s*)?,[^,<>]{0,200},\s*(\{[^}]*\}|\w+)"
+)
 _PARSED = re.compile(
     r"\b(\w+)\.(?:safeP|p)arse(?:Async)?\(|[zZ]Validator\(\s*[\"']json[\"']\s*,\s*(\w+)"
     r"|\bvalidate\w*\(\s*(\w+)\s*[,)]|\b(?:body|schema)\s*:\s*(\w+)\b(?!\s*\()"
@@ -40,7 +44,7 @@ _INLINE = re.compile(
     r"|(?=\bz\.object\(\{)"
 )
 _PARSES = re.compile(r"\s*\)(?:\s*\.\w+\([^()]*\))*?\s*\.(?:safeP|p)arse")
-_TAKEN = re.compile(r"\(\s*\{[^}]*\bbody\b[^}]*\}")
+_TAKEN = re.compile(r"\(\s*\{[^}]{0,500}\bbody\b[^}]{0,500}\}")
 _OF_BODY = re.compile(r"\bbody\s*:\s*\{([^}]*)\}")
 SETTING = re.compile(
     r"(?i)temperature|top_?[pk]|max_?\w*|limit|timeout\w*|stream\w*|seed|model|provider|history"

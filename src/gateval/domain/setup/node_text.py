@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 _DEPTH = {"{": 1, "}": -1, "(": 1, ")": -1, "[": 1, "]": -1}
 _MOST = 20_000
-_COMMENT = re.compile(r"/\*.*?\*/|(?<![:\"'`\\/])//[^\n]*", re.S)
+_COMMENT = re.compile(r"/\*.*?(?:\*/|\Z)|(?<![:\"'`\\/])//[^\n]*", re.S)
 
 
 def braced(text: str, start: int) -> str:
@@ -37,7 +37,7 @@ def without_comments(text: str) -> str:
 
 
 _DEFINED = (
-    r"\bfunction\s+{0}\s*(?:<[^>(]*>)?\(|\b(?:const|let|var)\s+{0}\b\s*(?::[^=\n]+)?=(?!=)"
+    r"\bfunction\s+{0}\s*(?:<[^>(]*>)?\(|\b(?:const|let|var)\s+{0}\b\s*(?::[^=\n]{{1,300}})?=(?!=)"
     r"|^[ \t]*(?:(?:public|private|protected|static|async)\s+)*\*?\s*{0}\s*(?:<[^>(]*>)?"
     r"\([^;]*?\{{"
     r"|^[ \t]*(?:(?:public|private|static|readonly)\s+)*{0}\s*[=:]\s*(?:async\b|\()"

@@ -158,8 +158,8 @@ _CLIENTS = "".join(
     for one in ("axios", "client", "http", "Client", "ky", "got", "fetcher", "instance")
 )
 NODE_ROUTE = re.compile(
-    rf"{_CLIENTS}\.(?:post|all)\s*(?:<(?:[^()]|\(\))*?>)?\(\s*(?:[\"'`](?P<place>/[^\"'`\n]*|)[\"'`]|(?P<name>[A-Z]\w*(?:\.\w+)*))\s*,"
-    r"|\.route\(\s*[\"'`](?P<routed>/[^\"'`\n]*)[\"'`]\s*\)\s*(?:\.(?!post)\w+\([^;]*?\)\s*)*\.post\("
+    rf"{_CLIENTS}\.(?:post|all)\s*(?:<(?:[^()]|\(\)){{0,500}}?>)?\(\s*(?:[\"'`](?P<place>/[^\"'`\n]*|)[\"'`]|(?P<name>[A-Z]\w*(?:\.\w+)*))\s*,"
+    r"|\.route\(\s*[\"'`](?P<routed>/[^\"'`\n]*)[\"'`]\s*\)\s*(?:\.(?!post\()[^;]{0,2000}?\)\s*)?\.post\("
     r"|\b(?:url|pathname|path)\s*===?\s*[\"'`](?P<plain>/[^\"'`\n]+)[\"'`]"
     r"|\bmethod\s*:\s*[\"']POST[\"']\s*,\s*(?:url|path)\s*:\s*[\"'`](?P<listed>/[^\"'`\n]+)[\"'`]"
 )
@@ -167,15 +167,15 @@ NODE_ROUTE = re.compile(
 
 BY_ADDRESS = rf"{QUESTION}|q|content"
 ASKED_BY_GET = re.compile(
-    rf"\.get\(\s*[\"'`](?P<place>/[^\"'`\n]*)[\"'`]\s*,(?=[^;]*?\b(?:req|request|ctx)\.query\.(?:{BY_ADDRESS})\b"
-    rf"|[^;]*?\b(?:c\.)?req\.query\([\"'`](?:{BY_ADDRESS})[\"'`]"
-    rf"|.{{0,400}}?\{{\s*(?:{BY_ADDRESS})\b[^}}]*\}}\s*=\s*(?:req|request|ctx)\.query\b)",
+    rf"\.get\(\s*[\"'`](?P<place>/[^\"'`\n]*)[\"'`]\s*,(?=[^;]{{0,800}}?\b(?:req|request|ctx)\.query\.(?:{BY_ADDRESS})\b"
+    rf"|[^;]{{0,800}}?\b(?:c\.)?req\.query\([\"'`](?:{BY_ADDRESS})[\"'`]"
+    rf"|.{{0,400}}?\{{\s*(?:{BY_ADDRESS})\b[^}}]{{0,200}}\}}\s*=\s*(?:req|request|ctx)\.query\b)",
     re.S,
 )
 """A route of Node that takes its question in the address."""
 
 _FETCHED = re.compile(
-    r"^export default (?:\w*[aA]pp|server|api)\b\s*;?\s*$|^export default \{[^}]*\bfetch\b"
+    r"^export default (?:\w*[aA]pp|server|api)\b\s*;?\s*$|^export default \{[^}]{0,2000}\bfetch\b"
     r"|^export default [^\n]*\.toCloudflareWorker\(\)",
     re.M,
 )

@@ -55,9 +55,12 @@ _ADDED = re.compile(
 _AGUI = re.compile(r"\bAGUI\((?:[^()]{0,300}\bprefix\s*=\s*[\"'](/[^\"'{]*)[\"'])?")
 """The interface of Agno's AgentOS that speaks AG-UI."""
 
-_PATH = re.compile(r"\bpath\s*=\s*[\"'](/[^\"'{]*)[\"']|,\s*[\"'](/[^\"'{]*)[\"']\s*,?\s*\)")
+_PATH = re.compile(
+    r"\bpath\s*=\s*[\"'](/[^\"'{]{0,300})[\"']|,\s*[\"'](/[^\"'{]{0,300})[\"']\s*,?\s*\)"
+)
 _RUN_INPUT = re.compile(
-    r"@\w+\.post\(\s*[\"'](/[^\"'{]*)[\"'][^\n]*\n(?:async )?def \w+\([^)]*:\s*RunAgentInput\b"
+    r"@\w+\.post\(\s*[\"'](/[^\"'{]{0,300})[\"'][^\n]*\n"
+    r"(?:async )?def \w+\([^)]{0,500}:\s*RunAgentInput\b"
 )
 """A handler that takes what AG-UI sends."""
 

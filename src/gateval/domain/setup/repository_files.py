@@ -95,6 +95,9 @@ class RepositoryFiles:
     @staticmethod
     def of(given: Mapping[str, str], files: Iterable[str]) -> RepositoryFiles:
         """Read texts by path, of programs and project files; `files` are all tracked paths."""
+        given = {
+            path: text if path.endswith(_WHOLE) else _cut_runs(text) for path, text in given.items()
+        }
         texts = {path: text for path, text in given.items() if path.endswith(ENDINGS)}
         projects = {path: text for path, text in given.items() if basename(path) in PROJECT_TEXTS}
         declaring = {path: text for path, text in given.items() if basename(path) in DECLARING}
@@ -148,6 +151,19 @@ class RepositoryFiles:
     def framework(self, path: str) -> str:
         """The framework that it imports, or the nearest of the files that it imports."""
         return next(filter(None, map(self.frameworks.get, self.reach.followed(path))), "")
+
+
+_WHOLE = (".json", ".toml", ".yaml", ".yml")
+_LONG_RUN = re.compile(r"(?<!\s)\s{81,}|(?<!\S)\S{401,}")
+
+
+def _cut_runs(text: str) -> str:
+    """Return a text without the inner part of long words and blanks, which tell nothing, and at
+    which patterns that look for more than one thing would take the square of their length.
+    """
+    return _LONG_RUN.sub(
+        lambda run: run[0][:40] + run[0][-(40 if run[0].isspace() else 200) :], text
+    )
 
 
 def _imported(path: str, text: str) -> frozenset[str]:

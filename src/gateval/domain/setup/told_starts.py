@@ -28,17 +28,20 @@ TELLING = (
 
 _FILE = re.compile(
     r"\b(?:python[\d.]*|uv +run|poetry +run|bun(?: +run)?|node|tsx|ts-node|fastapi +(?:dev|run)|"
-    r"(?:streamlit|chainlit) +run|flask +--app)\b(?: +(?:--?[\w-]+(?:=\S+)?|python[\d.]*))*"
+    r"(?:streamlit|chainlit) +run|flask +--app)\b(?: +(?:-[\w-]+(?:=\S+)?|python[\d.]*))*"
     r" +([\w./-]+\.(?:py|[cm]?[jt]s|tsx))\b"
 )
 _MODULE = re.compile(r"\b(?:python[\d.]*|uv +run) +(?:-u +)?-m +([a-zA-Z_][\w.]*)")
-_SERVED = re.compile(r"\b(?:uvicorn|gunicorn|hypercorn|granian)\b[^\n`|&;]*? ([a-zA-Z_][\w.]*):\w+")
+_SERVED = re.compile(
+    r"\b(?:uvicorn|gunicorn|hypercorn|granian)\b[^\n`|&;]{0,500}? ([a-zA-Z_][\w.]*):\w+"
+)
 _SCRIPT = re.compile(r"\b(?:npm|pnpm|yarn|bun)(?: +run)? +(start|dev|chat|agent|cli)\b(?!:)")
 _MARKS = re.compile(r"[\"',\[\]]+")
 _WORD = re.compile(r"[\w./:@=,+-]+")
 _QUOTED = re.compile(r"[\"']([^\"'\n]+)[\"']")
 _ENDS = re.compile(r"[`|&;>\n]| #")
 _MOST_WORDS = 12
+_MOST_TOML = 60_000
 
 
 _DOCUMENT = re.compile(
@@ -190,9 +193,11 @@ def _of_python(text: str) -> Iterator[tuple[str, str]]:
 
 def _installed(text: str) -> Iterator[tuple[str, str, str]]:
     """Yield the commands that a project of Python installs: each with its file and function."""
+    if len(text) > _MOST_TOML:  # whose reader takes the square of a key's length
+        return
     try:
         whole = tomllib.loads(text)
-    except (tomllib.TOMLDecodeError, RecursionError):
+    except (ValueError, RecursionError):  # that of a number with too many digits among them
         return
     for table in (("project", "scripts"), ("tool", "poetry", "scripts")):
         named = value_at(whole, *table)

@@ -15,7 +15,7 @@ _GIVEN = re.compile(
 )
 _FIRST = re.compile(
     r"(?:z\.(?:enum|literal)|v\.(?:picklist|literal)|t\.(?:Literal|Union)|Type\.Literal)"
-    r"\(\s*\[?\s*(?:t\.Literal\(\s*)?[\"']([^\"'\n]*)[\"']"
+    r"\(\s*+\[?\s*+(?:t\.Literal\(\s*+)?[\"']([^\"'\n]*)[\"']"
 )
 _KINDS = {
     "number": 1, "integer": 1, "numeric": 1, "boolean": False, "array": [], "record": {},
@@ -24,7 +24,7 @@ _KINDS = {
 _NAMES = r"(?:z|v|t|Type|Joi|yup|Yup)\."
 _OBJECT = re.compile(rf"{_NAMES}(?:strictO|looseO|[oO])bject\(\s*\{{")
 _LIST = re.compile(rf"{_NAMES}[aA]rray\(")
-_NAMED = re.compile(r"\b(\w+)\s*(?::[^=\n]+)?=\s*")
+_NAMED = re.compile(r"\b(\w+)\s*(?::[^=\n]{1,300})?=\s*")
 _REFERENCE = re.compile(r"(\w+)\s*(?:\.|,|$)")
 _REQUIRED = re.compile(r"\brequired\s*:\s*\[([^\]]*)\]")
 _PROPERTIES = re.compile(r"\bproperties\s*:\s*\{")
