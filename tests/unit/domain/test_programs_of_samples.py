@@ -40,6 +40,7 @@ def test_a_server_that_a_framework_has_is_asked_at_its_path(
         ("from nat.cli.register_workflow import x\nfrom langchain.x import y\n", "NeMo Agent"),
         ("import openai\nimport azure.functions as func\n", "a handler of Azure Functions"),
         ("import streamlit as st\nfrom unknown_library import ask\n", "draws a page with Streamlit"),
+        ("import mesop as me\nfrom unknown_library import ask\n", "draws a page with Mesop"),
         ("import websockets\nstarted = websockets.serve(1)\n", "over WebSocket alone"),
     ],
 )  # fmt: skip
@@ -88,6 +89,11 @@ def test_an_agent_of_strands_is_one_and_a_server_of_agentcore_around_it_comes_fi
     first, *_ = found({"desk.py": made + "agent('What is new?')\n"})
     assert first.target == "desk.py:agent"
     entry = "from bedrock_agentcore.runtime import BedrockAgentCoreApp\napp = BedrockAgentCoreApp()\n@app.entrypoint\ndef invoke(payload):\n    return str(agent(payload['prompt']))\n"
+    root = made.replace("agent = Agent(", "root_agent = Agent(").replace(
+        "strands", "google.adk.agents"
+    )
+    (rooted, _) = found({"desk.py": root + entry})
+    assert rooted.invocation.route == "/invocations"
     first, second = found({"desk.py": made + entry})
     assert (first.invocation.route, first.invocation.field) == ("/invocations", "prompt")
     assert second.target == "desk.py:agent"
@@ -196,3 +202,22 @@ def test_what_cannot_be_asked_as_it_stands_is_refused(path: str, text: str, why:
     (program,) = found({path: text})
     assert program.refused
     assert why in program.refused.why
+
+
+def test_another_version_in_a_folder_comes_after_what_the_readme_starts() -> None:
+    agent = "from pydantic_ai import Agent\nagent = Agent('m', deps_type=Deps)\n"
+    server = "from fastapi import FastAPI\nfrom agent import agent\napp = FastAPI()\n@app.post('/ask')\ndef f(question: str): return agent.run_sync(question)\n"
+    files = {"agent.py": agent, "other/agent.py": agent, "other/server.py": server}
+    docker = {"other/Dockerfile": 'CMD ["python", "server.py"]'}
+    first = found({**files, **docker, "README.md": "    python agent.py\n"})[0]
+    assert first.target == "agent.py:agent"
+    for told in ("Nothing.", "    python agent.py\n    python other/server.py\n"):
+        assert found({**files, **docker, "README.md": told})[0].path == "other/server.py"
+
+
+def test_a_switch_of_a_command_is_no_argument() -> None:
+    text = "import openai, typer\napp = typer.Typer()\n@app.command()\ndef main({first}):\n    print(openai.ask(input('You: ')))\n"
+    switch = found({"main.py": text.format(first="debug: bool = typer.Option(False)") + MAIN})[0]
+    assert (switch.invocation.words, switch.invocation.stdin) == ((), "{{ prompt }}")
+    taken = found({"main.py": text.format(first="question: str") + MAIN})[0]
+    assert taken.invocation.words == ("{{ prompt }}",)

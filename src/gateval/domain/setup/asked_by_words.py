@@ -97,7 +97,8 @@ _ASKED_OPTION = re.compile(
 _PARSED = re.compile(rf"\bparseArgs\([^;]{{0,2000}}?\b({QUESTION}):\s*\{{\s*type:\s*[\"']string")
 _NAMED = re.compile(
     r"add_argument\(\s*[\"']([a-z]\w*)[\"'](?![^)]{0,400}\bchoices\s*=)|@click\.argument\(\s*[\"'](\w+)"
-    r"|@\w+\.command\([^)]*\)\s*(?:async )?def \w+\(\s*(\w+):|\.argument\(\s*[\"'`][<\[](\w+)"
+    r"|@\w+\.command\([^)]*\)\s*(?:async )?def \w+\(\s*(\w+):(?!\s*bool\b)"
+    r"|\.argument\(\s*[\"'`][<\[](\w+)"
 )
 _PLACED = re.compile(
     r"typer\.Argument\(|sys\.argv\[1|process\.argv\[2\]|process\.argv\.slice\(2\)|\.argv\._\["

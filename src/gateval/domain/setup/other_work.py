@@ -43,7 +43,8 @@ _PAGE = re.compile(
     r"^[\"']use client[\"']|\b(?:from|require\()\s*[\"'](?:react|react-dom|electron)[/\"']", re.M
 )
 _PYTHON_PAGE = re.compile(
-    r"^(?:import|from) (streamlit|gradio|chainlit|nicegui|tkinter|textual|curses|urwid)\b"
+    r"^(?:import|from) (streamlit|gradio|chainlit|mesop|flet|nicegui|tkinter|textual|curses"
+    r"|urwid)\b"
     r"|\bGradioUI\(",
     re.M,
 )

@@ -279,12 +279,15 @@ def _orchestrating(
         made = all(told.endswith("()") for told in peers)  # by functions, which it calls
         entered = one.invocation.route == "/invocations" and one.path in near
         begun = entered or any(one.path in {path, *behind.get(path, ())} for path in around.told)
-        aside = one.path in starters and started
+        aside = (one.path in starters and started) or around.starts_apart(one.path)
         if serves and best < _DECLARED and not aside and ((reached and made) or (near and begun)):
             score = max(score, best + 1)
         spoken = one.invocation.preset == "a2a" and (begun or one.path in around.declared)
+        spoken = spoken or entered
         if serves and spoken and near and not aside:  # what people start is more than its agent
             score = max(score, best + 1)
+        if best and around.starts_apart(one.path):
+            score = min(score, best - 1)
         yield one._replace(score=score)
 
 

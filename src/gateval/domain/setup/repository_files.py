@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from posixpath import basename
+from posixpath import basename, dirname, join
 
 from gateval.domain.setup.answering import acts_at_top, has_guard
 from gateval.domain.setup.asked_by_words import reads_arguments, reads_input
@@ -147,6 +147,13 @@ class RepositoryFiles:
         """Whether something says that the file is started by itself."""
         named = path in self.declared or path in self.told
         return named or is_entry(path, self.texts[path], self.reach.behind(path))
+
+    def starts_apart(self, path: str) -> bool:
+        """Whether a folder's Dockerfile alone starts it, beside what the README starts above."""
+        readme = "\n".join(self.readmes.values())
+        above = any("/" not in one and one in readme for one in self.told)
+        own = "/" in path and join(dirname(path), "Dockerfile") in self.files
+        return above and own and path not in readme
 
     def framework(self, path: str) -> str:
         """The framework that it imports, or the nearest of the files that it imports."""
