@@ -22,9 +22,10 @@ TALK = "z.object({ question: z.string(), user: z.string(), tone: z.string().opti
 @pytest.mark.parametrize(
     ("text", "route", "field", "body", "answer"),
     [
-        (VOLT + ONE + "new VoltAgent({\n  agents: { desk },\n  server: honoServer({ port: 3141 }),\n});\n", "/agents/Front%20Desk/text", "input", None, "data.text"),
+        (VOLT + ONE + "new VoltAgent({\n  agents: {\n    // it's the desk\n    desk,\n  },\n  server: honoServer({ port: 3141 }),\n});\n", "/agents/Front%20Desk/text", "input", None, "data.text"),
         (VOLT + ONE + TWO + "new VoltAgent({ agents: { desk, first: lead }, server: honoServer() });\n", "/agents/lead-1/text", "input", None, "data.text"),
         (VOLT + ONE + "const all = new VoltAgent({ agents: { desk }, // server: honoServer()\n  serverless: serverlessHono() });\nexport default all.serverless().toCloudflareWorker();\n", "/agents/Front%20Desk/text", "input", None, "data.text"),
+        (VOLT + "function makeDesk(memory) {\n  return new Agent({ name: 'desk', memory });\n}\nconst desk = makeDesk(1);\nnew VoltAgent({ agents: { Desk: desk }, server: honoServer() });\n", "/agents/desk/text", "input", None, "data.text"),
         (GENKIT + FLOW % TALK + "startFlowServer({ flows: [talk], pathPrefix: 'api/' });\n", "/api/talkFlow", "data.question", {"data": {"question": "{{ prompt }}", "user": "gateval"}}, "result"),
         (GENKIT + "const Talk = " + TALK + ";\n" + FLOW % "Talk" + "app.post('/talk', expressHandler(talk));\napp.listen(80);\n", "/talk", "data.question", {"data": {"question": "{{ prompt }}", "user": "gateval"}}, "result"),
         (GENKIT + FLOW % "z.string()" + "startFlowServer({ flows: [talk] });\n", "/talkFlow", "data", {"data": "{{ prompt }}"}, "result"),
@@ -57,7 +58,9 @@ STRANDS = (
 )  # fmt: skip
 def test_a_server_of_node_may_speak_ag_ui(text: str, route: str) -> None:
     made = "import { query } from '@anthropic-ai/claude-agent-sdk';\n"
+    made += "export const page = new CopilotRuntime({});\n"  # of the page beside it
     first, *_ = found({"server.ts": text, "agent.ts": made, "package.json": "{}"})
+    assert first.refused is None
     assert (first.path, first.invocation.preset, first.invocation.route) == (
         "server.ts",
         "ag-ui",

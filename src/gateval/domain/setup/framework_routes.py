@@ -11,12 +11,13 @@ from urllib.parse import quote
 
 from gateval.domain.setup.invocation import PROMPT, Invocation
 from gateval.domain.setup.node_routes import question_in
-from gateval.domain.setup.node_text import braced, parts
+from gateval.domain.setup.node_text import braced, definition, parts, without_comments
 from gateval.domain.setup.zod import schema_fields, schemas_of
 
 
 def of_framework(text: str, behind: str) -> Invocation | None:
     """Return how a server is asked whose framework makes its routes; None for any other."""
+    text, behind = without_comments(text), without_comments(behind)
     return _volt_agent(text, behind) or _genkit(text, behind)
 
 
@@ -40,8 +41,7 @@ def _volt_agent(text: str, behind: str) -> Invocation | None:
     found: list[tuple[bool, str]] = []
     for one in named:
         variable = one.rpartition(":")[2].strip()
-        agent = re.search(rf"\b{re.escape(variable)}\b[^=\n;]*=\s*new Agent\(\s*\{{", whole)
-        body = braced(whole, agent.end()) if variable and agent else ""
+        body = _agent_of(variable, whole) if variable else ""
         own = "\n".join(part for part in parts(body) if "{" not in part.partition(":")[2][:3])
         known = re.search(_KEY.format("id"), own) or re.search(_KEY.format("name"), own)
         if known:
@@ -53,6 +53,20 @@ def _volt_agent(text: str, behind: str) -> Invocation | None:
         field="input",
         answer="data.text",
     )
+
+
+_NEW = r"new Agent\(\s*\{"
+
+
+def _agent_of(variable: str, whole: str) -> str:
+    """Return what an agent of a variable is made with, there or in a function that makes it."""
+    named = rf"\b{re.escape(variable)}\b[^=\n;]*=\s*"
+    if agent := re.search(named + _NEW, whole):
+        return braced(whole, agent.end())
+    called = re.search(rf"{named}(?:await\s+)?(\w+)\(", whole)
+    made = definition(called[1], whole) if called else ""
+    agent = re.search(_NEW, made)
+    return braced(made, agent.end()) if agent else ""
 
 
 _FLOWS = re.compile(

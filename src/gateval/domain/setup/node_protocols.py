@@ -54,6 +54,8 @@ def ag_ui_path(text: str, behind: str) -> str:
 def serves_elsewhere(text: str, behind: str) -> Refusal | None:
     """Return why a server of Node cannot be asked that serves a page of agents, and no more."""
     whole = f"{text}\n{behind}"
+    if ag_ui_path(text, behind):
+        return None
     page = _COPILOT.search(whole) and _LISTENS.search(text) and not _OWN_ROUTE.search(whole)
     return COPILOT if page else None
 
