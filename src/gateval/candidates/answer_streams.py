@@ -22,6 +22,7 @@ from gateval.domain.strict_json import (
     object_of,
     objects_of,
     read_json,
+    string_of,
     value_at,
 )
 from gateval.wire.base import SseReader
@@ -155,7 +156,7 @@ def _openai(items: Iterable[StreamItem]) -> str:
         ended = ended or value == _DONE
         if not isinstance(value, dict):
             continue
-        kind = value.get("type") or name
+        kind = string_of(value, "type") or name
         if value.get("error") or kind in {"error", "response.failed"}:
             raise StreamError(_told(value.get("error") or value))
         item = value.get("item")
@@ -194,7 +195,7 @@ def _ag_ui(items: Iterable[StreamItem]) -> str:
             raise StreamError(_told(value.get("message")))
         of = value.get("messageId")
         if kind == "TEXT_MESSAGE_START" or (
-            kind == "TEXT_MESSAGE_CHUNK" and of not in {None, message}
+            kind == "TEXT_MESSAGE_CHUNK" and of is not None and of != message
         ):
             text, message = "", of
         if kind in {"TEXT_MESSAGE_CONTENT", "TEXT_MESSAGE_CHUNK"}:

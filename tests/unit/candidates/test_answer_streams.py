@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 from typing import get_args
 
@@ -232,6 +233,22 @@ def test_one_that_breaks_off_is_no_answer(stream: str, body: bytes, end: bytes) 
 def test_an_error_in_it_is_no_answer(stream: str, body: bytes) -> None:
     with pytest.raises(StreamError, match="out of money"):
         read_stream(stream, body, None, join=True)
+
+
+ODD: list[JsonValue] = [None, 1, True, "x", [], [[]], {}, {"a": 1}, [None]]
+KINDS = ["TEXT_MESSAGE_CHUNK", "TEXT_MESSAGE_START", "text-delta", "content_block_delta"]
+KINDS += ["response.output_text.delta", "response.output_item.added", "thread.item.done", "error"]
+KEYS = ["type", "messageId", "delta", "item", "choices", "error", "result", "artifact", "status"]
+
+
+@pytest.mark.parametrize("stream", STREAMS)
+def test_values_of_another_kind_are_no_fault_of_the_gate(stream: str) -> None:
+    for kind in KINDS:
+        for key in KEYS:
+            events: list[JsonValue] = [{"type": kind, key: odd} for odd in ODD]
+            for body in (sse(*events), b"\n".join(json.dumps(one).encode() for one in events)):
+                with contextlib.suppress(StreamError):
+                    assert isinstance(read_stream(stream, body, "$.delta", join=True), str)
 
 
 def test_nothing_found_is_no_answer() -> None:

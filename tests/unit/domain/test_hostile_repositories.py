@@ -36,6 +36,7 @@ PUMPS = [
     ("src/chat.controller.ts", NEST, "private ", ""),
     ("app/api/chat/route.ts", PAGE, "const a:", ""),
     ("app/api/chat/route.ts", PAGE, " ", "let{} :"),
+    ("app/api/chat/route.ts", PAGE, "let{} ", ""),
     ("app/api/chat/route.ts", PAGE, "@click.option(", ""),
     ("main.py", PYTHON, "parseArgs(", ""),
     ("main.py", PYTHON, "a:", ""),

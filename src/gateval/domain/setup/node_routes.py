@@ -24,7 +24,7 @@ _READ = (
 )
 _OF_TYPE = r"(?::\s*+(\{[^{}=]{0,500}\}|[^=;]{1,200}?)\s*)?"
 _KEYS = re.compile(
-    rf"\b(?:const|let|var)\s*\{{([^;]{{0,2000}}?)\}}\s*{_OF_TYPE}=\s*{_READ}([^;\n]*)"
+    rf"\b(?:const|let|var)\s*\{{([^;]{{0,600}}?)\}}\s*{_OF_TYPE}=\s*{_READ}([^;\n]*)"
 )
 _BODY = re.compile(rf"\b(?:const|let|var)\s+(\w+)\s*{_OF_TYPE}=\s*{_READ}([^;\n]*)")
 _DIRECT = re.compile(r"\b(?:req|request|ctx\.request)\.body\??\.(\w+)\b(?!\()")

@@ -46,7 +46,7 @@ _STORES = re.compile(
 
 _READS = r"\.json\(\)|\breadBody\b|\breadValidatedBody\(|\breq\.body\b|\brequest\.body\b"
 _KEYS = re.compile(
-    r"\b(?:const|let|var)\s*\{([^;]{0,2000}?)\}\s*(?::\s*(?:\{[^{}=]{0,500}\}|[^=;]{1,200}))?=\s*\(?\s*((?:await\s+)?[\w.]+(?:<[^()]{0,500}?>)?(?:\([^)]{0,500}\))?)"
+    r"\b(?:const|let|var)\s*\{([^;]{0,600}?)\}\s*(?::\s*(?:\{[^{}=]{0,500}\}|[^=;]{1,200}))?=\s*\(?\s*((?:await\s+)?[\w.]+(?:<[^()]{0,500}?>)?(?:\([^)]{0,500}\))?)"
 )
 _BODY = re.compile(
     rf"\b(?:const|let|var)\s+(\w+)\s*(?::[^=;]{{1,200}})?=\s*\(?\s*(?:await\s+)?(?:JSON\.parse\(\s*)?[\w.]*?(?:{_READS})"
