@@ -13,10 +13,11 @@ import re
 import secrets
 from collections.abc import Iterable
 from contextlib import suppress
+from functools import cache
 from pathlib import Path
 from typing import Self
 
-from pydantic import ValidationError
+from pydantic import TypeAdapter, ValidationError
 
 from gateval.adapters.folders import write_whole
 from gateval.adapters.machine import show_here
@@ -40,6 +41,11 @@ _APPEND = os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_NOFOLLOW | os.O_CLOEXEC
 _READ = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 
 
+@cache
+def _key() -> TypeAdapter[TrialKey]:
+    return TypeAdapter(TrialKey)
+
+
 class RunNotes:
     """Notes in the folder of a run, gone when it ends; what it spent stays where an error ended it,
     whose results do not say it. Use it as a context.
@@ -56,7 +62,7 @@ class RunNotes:
 
     def begin(self, key: TrialKey) -> None:
         """Note that a trial is under way."""
-        self._append(BEGUN_FILE, key.model_dump_json().encode() + b"\n")
+        self._append(BEGUN_FILE, _key().dump_json(key) + b"\n")
 
     def offered(self, offers: Iterable[SharedOffer]) -> None:
         """Note what models are offered."""
@@ -151,7 +157,7 @@ def read_begun(run: Path) -> frozenset[TrialKey]:
     """
     with suppress(OSError, ValidationError):
         lines = _content(run / BEGUN_FILE).splitlines()
-        return frozenset(map(TrialKey.model_validate_json, lines))
+        return frozenset(map(_key().validate_json, lines))
     return frozenset()
 
 

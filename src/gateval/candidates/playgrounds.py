@@ -18,7 +18,7 @@ import shutil
 import tempfile
 import time
 from collections.abc import AsyncIterator, Iterator
-from dataclasses import replace
+from dataclasses import asdict, replace
 from functools import partial
 from pathlib import Path
 from typing import NamedTuple, Self
@@ -228,7 +228,7 @@ class WaitingStates:
     def _record(self, folder: Path) -> None:
         """Write down of which trials they are, for who finds it when the run was killed."""
         trials = [
-            {**key.model_dump(mode="json"), "folder": at.name, "bytes": size}
+            {**asdict(key), "folder": at.name, "bytes": size}
             for key, (at, size) in self._kept.items()
         ]
         fresh = folder / f"{RECORD}.new"

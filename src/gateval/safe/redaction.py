@@ -23,7 +23,7 @@ import json
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import replace
+from dataclasses import fields, is_dataclass, replace
 from enum import Enum
 from functools import cache
 from typing import Any, TypeVar, cast
@@ -32,7 +32,7 @@ from urllib.parse import quote, quote_plus, unquote
 from pydantic import JsonValue
 
 from gateval.domain.base import JsonObject, Value
-from gateval.domain.problems import SourceLocation
+from gateval.domain.trials.trial import TrialKey
 from gateval.safe.sanitize import visible
 
 SHORTEST_SECRET = 8
@@ -131,6 +131,7 @@ _ODD_IN_JSON = ("\x7f", "\\u", "\\b", "\\f")
 _WITHOUT_TEXT = frozenset({int, float, bool, type(None)})
 
 V = TypeVar("V", bound=Value)
+T = TypeVar("T", bound=Value | TrialKey)
 
 
 class Redactor:
@@ -154,11 +155,11 @@ class Redactor:
         shown = visible(text)
         return self._replace(shown) if self._holds(shown) else text
 
-    def value(self, value: V) -> V:
+    def value(self, value: T) -> T:
         """Return a value with every text in it redacted, however deep; keys of mappings too."""
-        if not self._forms or self._is_clean(value):
+        if not self._forms or (isinstance(value, Value) and self._is_clean(value)):
             return value
-        return cast("V", self._walk(value))
+        return cast("T", self._walk(value))
 
     def _is_clean(self, value: Value) -> bool:
         """Whether its JSON shows already that no text in it is to be changed, as of most values."""
@@ -184,9 +185,10 @@ class Redactor:
             return self.text(cast("str", part))
         if isinstance(part, Value):
             return self._fields(part)
-        if isinstance(part, SourceLocation):
-            file = self.text(part.file)
-            return part if file is part.file else replace(part, file=file)
+        if is_dataclass(part) and not isinstance(part, type):
+            held = {one.name: getattr(part, one.name) for one in fields(part)}
+            moved = {name: new for name, one in held.items() if (new := self._walk(one)) is not one}
+            return replace(part, **moved) if moved else part
         if isinstance(part, tuple | list):
             items = [self._walk(item) for item in part]
             same = all(one is other for one, other in zip(part, items, strict=True))

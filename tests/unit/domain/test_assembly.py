@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -194,7 +195,7 @@ def test_trials_that_the_plan_made_here_does_not_ask_for(
 ) -> None:
     part = part_of(passing(plan))
     first, *rest = part.trials
-    forged = first.model_copy(update={"key": first.key.model_copy(update=change)})
+    forged = first.model_copy(update={"key": replace(first.key, **change)})
     with pytest.raises(StageFileError, match=said) as refused:
         assemble(plan, [part.model_copy(update={"trials": (forged, *rest)})], INFO)
     assert len(str(refused.value)) < 1000

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 from pydantic import ValidationError
 
@@ -61,4 +63,4 @@ def test_a_trial_of_what_does_not_run_under_that_name_is_refused(
     key = TrialKey(eval=evaluation, fixture=fixture, side=HEAD, repetition=1)
     with pytest.raises(ValidationError, match="is not planned"):
         with_trial(results, key)
-    assert with_trial(results, key.model_copy(update={"eval": "a-eval", "fixture": "f"})).trials
+    assert with_trial(results, replace(key, eval="a-eval", fixture="f")).trials

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -87,10 +88,8 @@ def test_nothing_is_kept_of_other_revisions_or_under_another_policy() -> None:
 
 def test_what_the_plan_does_not_ask_for_is_left_out() -> None:
     plan, trials = results()
-    far = trials[0].model_copy(
-        update={"key": trials[0].key.model_copy(update={"repetition": 1_000})}
-    )
-    unknown = trials[0].model_copy(update={"key": trials[0].key.model_copy(update={"eval": "x"})})
+    far = trials[0].model_copy(update={"key": replace(trials[0].key, repetition=1_000)})
+    unknown = trials[0].model_copy(update={"key": replace(trials[0].key, eval="x")})
     assert kept_trials(plan, plan, (far, unknown)).measured == ()
 
 

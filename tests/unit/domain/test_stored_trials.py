@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -120,7 +121,7 @@ def test_an_alarm_of_all_together_is_confirmed_against_fresh_trials_of_base() ->
         assert made(results, Side.BASE, name)[:5] == [11, 12, 13, 14, 15]
 
     def both(key: TrialKey) -> str:
-        return slipping(key.model_copy(update={"side": Side.HEAD}))
+        return slipping(replace(key, side=Side.HEAD))
 
     report = make_report(run(stored_plan(marks), both))
     (compared,) = report.comparison.evals

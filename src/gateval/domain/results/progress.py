@@ -422,6 +422,4 @@ def _keys(planned: PlannedEval, fixture: str, look: Look, trials: Grouped) -> It
         for side in planned.sides:
             most = look.base if side is Side.BASE else look.head
             if repetition <= most and repetition not in done[side]:
-                yield TrialKey.of_known(
-                    eval=planned.name, fixture=fixture, side=side, repetition=repetition
-                )
+                yield TrialKey(planned.name, fixture, side, repetition)

@@ -76,9 +76,7 @@ class KeptSteps(Sequence[Step]):
 _SHARED = 20_000
 """Different parts that are remembered at most."""
 
-_KEY_FIELDS, _TRIAL_FIELDS, _TRACE_FIELDS = (
-    set(kind.model_fields) for kind in (TrialKey, Trial, Trace)
-)
+_TRIAL_FIELDS, _TRACE_FIELDS = (set(kind.model_fields) for kind in (Trial, Trace))
 
 
 class Sharing:
@@ -101,11 +99,12 @@ class Sharing:
             "lost_usage": self._one(trial.lost_usage),
             "reason": self._one(trial.reason),
             "output": self._one(trial.output),
+            "score": self._number(trial.score),
         }
         if trace is not None and steps is not None:
             seen = usage if trace.usage is trial.usage else self._one(trace.usage)
             told = {**trace.__dict__, "steps": steps, "usage": seen}
-            told["models"] = self._one(trace.models)
+            told |= {"models": self._one(trace.models), "waited": self._number(trace.waited)}
             parts["trace"] = Trace.of_valid(told, _TRACE_FIELDS)
         return Trial.of_valid(parts, _TRIAL_FIELDS)
 
@@ -114,8 +113,10 @@ class Sharing:
         evaluation, fixture = self._one(key.eval), self._one(key.fixture)
         if evaluation is key.eval and fixture is key.fixture:
             return key
-        names = {"eval": evaluation, "fixture": fixture}
-        return TrialKey.of_valid({**key.__dict__, **names}, _KEY_FIELDS)
+        return TrialKey(evaluation, fixture, key.side, key.repetition)
+
+    def _number(self, number: float | None) -> float | None:
+        return cast("float | None", self._known.setdefault((float, number), number))
 
     def _one(self, part: V) -> V:
         if len(self._known) > _SHARED:

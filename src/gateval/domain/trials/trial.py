@@ -10,9 +10,10 @@ from __future__ import annotations
 import operator
 import re
 from collections.abc import Iterable
-from typing import Annotated, Literal, TypeAlias
+from dataclasses import dataclass
+from typing import Annotated, ClassVar, Literal, TypeAlias
 
-from pydantic import Field
+from pydantic import ConfigDict, Field
 
 from gateval.domain.base import Count, Positive, Share, Value, Word, canonical_json
 from gateval.domain.manifests.fixture import PREFERENCE, FixtureInput, Severity
@@ -220,8 +221,12 @@ class NotAssessed(_Assessment):
 Assessment: TypeAlias = Annotated[Assessed | NotAssessed, Field(discriminator="status")]
 
 
-class TrialKey(Value):
+@dataclass(frozen=True, slots=True)
+class TrialKey:
     """Names a trial. `repetition` counts from 1."""
+
+    # no `Value`, which takes five times this: a large run asks for all its trials at once
+    __pydantic_config__: ClassVar[ConfigDict] = ConfigDict(extra="forbid")
 
     eval: str
     fixture: str
