@@ -225,7 +225,7 @@ Assessment: TypeAlias = Annotated[Assessed | NotAssessed, Field(discriminator="s
 class TrialKey:
     """Names a trial. `repetition` counts from 1."""
 
-    # no `Value`, which takes five times this: a large run asks for all its trials at once
+    # no `Value`, which takes five times this
     __pydantic_config__: ClassVar[ConfigDict] = ConfigDict(extra="forbid")
 
     eval: str
@@ -274,7 +274,6 @@ class Answer(Value):
     """
 
     claimed: Claimed = Claimed()
-
     output: str
     trace: Trace | None = None
     usage: Usage = Field(default_factory=Usage)
@@ -517,13 +516,9 @@ def _of_this_turn(trace: Trace, said: str) -> tuple[Step, ...]:
     A claimed trace may leave out what the user said: it stands first then.
     """
     text = said[:STEP_LIMIT]
-    starts = [
-        index
-        for index, step in enumerate(trace.steps)
-        if step.kind is StepKind.USER and _alike(step.text) == _alike(text)
-    ]
-    if starts:
-        return trace.steps[starts[-1] :]
+    for index, step in reversed([*enumerate(trace.steps)]):
+        if step.kind is StepKind.USER and _alike(step.text) == _alike(text):
+            return trace.steps[index:]
     user = Step(number=1, kind=StepKind.USER, text=text, truncated=len(said) > STEP_LIMIT)
     return (user, *trace.steps)
 
