@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from gateval.domain.plan.plan import Plan
 from gateval.domain.results.progress import next_trials
 from gateval.domain.results.results import Results, ResultsPart, RunInfo, digest_of, results_of
-from gateval.domain.results.rounds import join, one_part, tried_before
+from gateval.domain.results.rounds import join, one_part, spent_in_all, tried_before
 from gateval.domain.results.shards import (
     Border,
     Shard,
@@ -369,3 +369,50 @@ def test_how_long_a_trial_takes() -> None:
 )
 def test_names_of_shards(text: str, name: tuple[int, int] | None) -> None:
     assert shard_name(text) == name
+
+
+class Paid(Machines):
+    """Jobs whose calls took a dollar each; every trial passes but one that is `lost` at first."""
+
+    lost: TrialKey | None = None
+
+    def trial(self, key: TrialKey, attempt: int = 1) -> Trial:
+        return make_trial(key, "provider" if (key, attempt) == (self.lost, 1) else "pass")
+
+    def left(self, **more: Any) -> None:
+        super().left(usd=1.0, **more)
+
+
+def in_two_tries(plan: Plan, lost: TrialKey | None = None) -> Paid:
+    """A run whose second shard was cut short, until what failed was run again."""
+    paid = Paid(plan, 0, 3)
+    paid.lost = lost
+    assert paid.border() == 3
+    for number in (1, 2, 3):
+        paid.measure(1, number, 3, most=1 if number == 2 else 10**6)
+    paid.border()
+    paid.left(border=Border(round=1, whole=True))
+    paid.measure(1, 2, 3, attempt=2)
+    paid.border(attempt=2)
+    return paid
+
+
+def test_what_a_run_took_is_known_where_some_of_its_jobs_were_run_again() -> None:
+    plan = plan_of()
+    paid = in_two_tries(plan)
+    joined = join(plan, paid.parts)
+    assert spent_in_all(joined, paid.parts, 2) == len(paid.parts) == 8
+    for at, part in enumerate(paid.parts):
+        left = [*paid.parts[:at], *paid.parts[at + 1 :]]
+        assert spent_in_all(join(plan, left), left, 2) is None, part
+    unknown = [one.replace(usd=None) if one.shard else one for one in paid.parts]
+    assert spent_in_all(joined, unknown, 2) is None
+
+
+def test_what_a_shard_took_that_would_ask_again_is_not_known_before_its_last_try() -> None:
+    plan = plan_of()
+    first = join(plan, (), before=1).shares(plan, 3)[0]
+    paid = in_two_tries(plan, lost=first.keys[0])
+    assert spent_in_all(join(plan, paid.parts), paid.parts, 2) is None
+    paid.measure(1, 1, 3, attempt=2)
+    assert spent_in_all(join(plan, paid.parts), paid.parts, 2) == 9

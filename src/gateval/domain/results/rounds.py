@@ -6,6 +6,7 @@ running a job again draws no lot again; only what was lost then is taken from th
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from math import fsum
 from typing import NamedTuple
@@ -150,22 +151,61 @@ def tries(parts: Iterable[ResultsPart], in_round: int, number: int) -> tuple[int
 
 
 def spent_in_all(joined: Joined, parts: Iterable[ResultsPart], attempt: int) -> float | None:
-    """Return what the jobs of a run took that are before the one that ends it; None where that is
-    not known for certain: a job may have left nothing, or was tried again.
+    """Return what the jobs of a run took that are before the one that ends it, in all their tries;
+    None where that is not known for certain: a job or a try may have left nothing.
     """
-    mine = [one for one in parts if _attempt(one) == attempt]
-    borders = {one.border.round for one in mine if one.border and not one.border.whole}
-    shards = [one.shard for one in mine if one.shard]
-    every = {(one.round, number) for one in shards for number in range(1, one.of + 1)}
+    first, jobs = joined.attempt, defaultdict[tuple[int, int], list[ResultsPart]](list)
+    for one in parts:
+        if first <= _attempt(one) <= attempt:
+            jobs[_job(one)].append(one)
+    shards = [one.shard for tried in jobs.values() for one in tried if one.shard]
+    rounds = {*range(1, joined.round + 1)}
+    wanted = {(at, _JOIN) for at in (0, *rounds)}
+    wanted |= {(one.round, number) for one in shards for number in range(1, one.of + 1)}
+    wanted |= {_ENDING} if attempt > first else set()
+    every = [one for tried in jobs.values() for one in tried]
     is_whole = (
-        attempt == joined.attempt
-        and not joined.unfinished
-        and borders >= {*range(joined.round + 1), *(one.round for one in shards)}
-        and every == {(one.round, one.number) for one in shards}
-        and {*range(1, joined.round + 1)} == {one.round for one in shards}
+        not joined.unfinished
+        and rounds == {one.round for one in shards}
+        and wanted <= jobs.keys()
+        and all(_are_all(tried, joined, jobs, attempt) for tried in jobs.values())
     )
-    usds = [one.usd for one in mine if one.usd is not None]
-    return fsum(usds) if is_whole and len(usds) == len(mine) else None
+    usds = [one.usd for one in every if one.usd is not None]
+    return fsum(usds) if is_whole and len(usds) == len(every) else None
+
+
+_JOIN, _ENDING = 0, (-1, 0)
+
+
+def _job(part: ResultsPart) -> tuple[int, int]:
+    """Return round and number of a shard; of the job that joins a round, and of the last."""
+    if part.shard:
+        return part.shard.round, part.shard.number
+    return _ENDING if part.border and part.border.whole else (_round(part), _JOIN)
+
+
+def _are_all(
+    tried: Iterable[ResultsPart],
+    joined: Joined,
+    jobs: Mapping[tuple[int, int], Sequence[ResultsPart]],
+    attempt: int,
+) -> bool:
+    """Whether these are all the tries of a job that spent anything before the run's last job at its
+    try `attempt`. One that is made when all is measured asks for nothing, so it may be lost.
+    """
+    *_, newest = in_order = sorted(tried, key=_attempt)
+    known, job = [_attempt(one) for one in in_order], _job(newest)
+    if known != [*range(joined.attempt, known[-1] + 1)]:
+        return False
+    if job == _ENDING:
+        return known[-1] == attempt - 1
+    done = not (newest.ended or newest.unanswered or newest.over_budget)
+    if newest.shard:
+        done &= all(trial.passed is not None for trial in newest.trials)
+    else:
+        shards = (one for each in jobs.values() for one in each if one.shard)
+        done &= all(_attempt(one) <= known[-1] for one in shards if _round(one) <= job[0])
+    return known[-1] == attempt or done
 
 
 def one_part(plan: Plan, parts: Sequence[ResultsPart]) -> ResultsPart:
