@@ -28,6 +28,7 @@ from benchmarks import (
     report_page,
     run_http,
     second_set_up,
+    shards,
     validate_all,
 )
 from benchmarks.figures import table
@@ -55,6 +56,7 @@ BENCHMARKS = {
     redirect.NAME: redirect.measure,
     replay.NAME: replay.measure,
     kills.NAME: kills.measure,
+    shards.NAME: shards.measure,
     memory.NAME: memory.measure,
     report_page.NAME: report_page.measure,
     lines.NAME: bars.measured,
@@ -63,9 +65,12 @@ BENCHMARKS = {
 ON_REQUEST = {memory.NAME}
 """They take a quarter of an hour."""
 
+ALONE = {shards.NAME}
+"""Those that take so long that they run by their name alone."""
+
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run the named benchmarks, or all; returns the exit status."""
+    """Run the named benchmarks, or most; returns the exit status."""
     options = _options(arguments)
     scale = tiny(options.cache) if options.tiny else Scale(options.cache)
     figures = []

@@ -17,6 +17,9 @@ class Scale:
 
     `killed` are the fixtures of a run and its `parallel` that is killed `kills` times.
 
+    `spread` are the trials of a run, its shards, what each runs side by side, and how many are
+    killed.
+
     `rounds` samples are taken of short processes, `entry_rounds` of jobs of the action,
     `run_rounds` of whole runs. `cache` is where generated repositories are kept.
     """
@@ -44,6 +47,7 @@ class Scale:
     )
     killed: tuple[int, int] = (500, 50)
     kills: int = 20
+    spread: tuple[int, int, int, int] = (50_000, 20, 50, 5)
     latency: float = 0.2
     gateway_calls: int = 4_000
     gateway_streams: int = 100
@@ -71,6 +75,7 @@ def tiny(cache: Path) -> Scale:
         large_runs=(("files", 3, 2), ("cases", 4, 1)),
         killed=(6, 2),
         kills=2,
+        spread=(40, 2, 2, 1),
         latency=0.01,
         gateway_calls=40,
         gateway_streams=4,

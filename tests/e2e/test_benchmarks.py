@@ -45,6 +45,7 @@ def _bench(cache: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
             ("replay", "4 at 2: wall / live"),
             ("kills", "2 kills of 6 at 2: paid again / under way"),
             ("memory", "8 trials of 4 cases"),
+            ("shards", "40 in 2 shards, 1 killed: wall / (least of one process / n)"),
             ("report_page", "write / results.v1.json"),
         ],
         6,
