@@ -27,7 +27,7 @@ from tests.helpers.candidates import World, ask, bridged_agent
 from tests.helpers.frameworks import FRAMEWORKS, PROGRAMS, ROOT, need_frameworks
 from tests.servers.google_models import google_reply
 from tests.servers.model_server import Answer as Served
-from tests.servers.model_server import Call, ModelServer, reply
+from tests.servers.model_server import Call, ModelServer, Responder, reply
 
 HERE = Path(__file__).parent
 SAMPLES = HERE / "bridges"
@@ -151,7 +151,9 @@ def serve(call: Call) -> Served:
     return reply(call, tools=[(f"c{number}", name, {"order": number})])
 
 
-def answered(tmp_path: Path, one: Bridged, *turns: str) -> tuple[Answer | NoAnswer, list[Call]]:
+def answered(
+    tmp_path: Path, one: Bridged, *turns: str, serve: Responder = serve
+) -> tuple[Answer | NoAnswer, list[Call]]:
     """Have the agent answer through the gateway."""
 
     async def run() -> tuple[Answer | NoAnswer, list[Call]]:
@@ -232,3 +234,12 @@ def test_an_interrupt_of_a_graph_is_an_answer_that_the_next_turn_resumes(tmp_pat
     given, _ = answered(tmp_path, one, "7?", "Yes")
     assert isinstance(given, Answer), given
     assert [turn.output for turn in given.turns] == ["Sure about 7?", "You said Yes"]
+
+
+@pytest.mark.frameworks
+@pytest.mark.parametrize("target", ["agent", "team", "steps"])
+def test_what_agno_says_of_a_call_that_failed_is_no_answer(tmp_path: Path, target: str) -> None:
+    refused = Served(status=400, body=b'{"error": {"message": "No such thing."}}')
+    one = Bridged("agno", f"desk.py:{target}")
+    given, _ = answered(tmp_path, one, FIRST, serve=lambda _: refused)
+    assert isinstance(given, NoAnswer), given

@@ -18,4 +18,9 @@ class Bridge:
         keeps = getattr(self._agent, "db", None) or getattr(self._agent, "storage", None)
         alone = keeps and not question.first
         asked = question.asked if alone else question.transcript()
-        return (await self._agent.arun(asked, session_id="gateval")).content
+        result = await self._agent.arun(asked, session_id="gateval")
+        last = (getattr(result, "step_results", None) or [None])[-1]
+        status = getattr(getattr(result, "status", None), "value", "")
+        if status == "ERROR" or getattr(last, "success", True) is False:
+            raise RuntimeError(result.content)  # which Agno gives as if it were an answer
+        return result.content
