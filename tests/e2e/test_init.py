@@ -110,6 +110,20 @@ def test_a_link_out_of_the_repository_is_not_followed(tmp_path: Path) -> None:
     assert list(outside.iterdir()) == []
 
 
+def test_files_that_candidates_cannot_get_are_named_with_what_to_do(tmp_path: Path) -> None:
+    repo = Repo(tmp_path / "new")
+    repo.write("desk/agent.py", "import sys\nimport openai\nsys.argv[1]\n")
+    (repo.path / "desk" / "out").symlink_to("../../elsewhere")
+    repo.commit("Begin")
+    done = gateval(repo, "init", "--yes")
+    assert done.returncode == 2
+    assert "The symbolic link desk/out leads out of the repository" in done.stderr
+    assert "name those that it needs under `watch`" in done.stderr
+    (manifest,) = repo.path.glob("agents/*/agent.yaml")
+    manifest.write_text(manifest.read_text() + "  watch: [/desk/*.py]\n")
+    assert gateval(repo, "validate").returncode == 0
+
+
 def test_nothing_is_written_beside_broken_manifests(tmp_path: Path) -> None:
     repo = Repo(tmp_path / "new")
     repo.write("agent.yaml", "apiVersion: gateval/v1\nkind: Eval\nmetadata: {name: x}\nspec: {}\n")

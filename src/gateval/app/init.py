@@ -474,7 +474,11 @@ def _confirm(repository: GitRepository, chosen: Sketch | None) -> Catalogue:
             ".gitignore leaves them out.",
         )
     if snapshot.problems:
-        raise InvalidManifests(snapshot.problems, hint="This is a fault of `init`; mend the files.")
+        raise InvalidManifests(
+            snapshot.problems,
+            hint="The files are written: mend them. Where candidates cannot get all files of the "
+            "Agent's folder, name those that it needs under `watch` (docs/reference/manifests.md).",
+        )
     return snapshot.catalogue
 
 
