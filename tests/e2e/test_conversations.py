@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import pytest
+
 from tests.helpers.command import gateval
 from tests.helpers.repo import Repo
 from tests.helpers.shop import AGENT, EVAL
@@ -90,3 +92,56 @@ def test_a_turn_that_asks_less_is_a_lower_bar(tmp_path: Path) -> None:
     ended = gateval(repo, "check", "--base", "main")
     assert ended.returncode == 0, ended.stdout + ended.stderr
     assert "assertion contains why in turn 1 of fixture refund-talk dropped" in ended.stdout
+
+
+PARROT = """\
+apiVersion: gateval/v1
+kind: Agent
+metadata: {name: support}
+spec:
+  runtime: {type: command, command: [python3, parrot.py, WORD], cwd: /}
+"""
+
+
+@pytest.mark.parametrize(
+    ("word", "warned"), [("{{ prompt }}", True), ("{{ messages }}", False), ("--json", False)]
+)
+def test_a_program_that_is_told_the_newest_sentence_alone_is_named(
+    tmp_path: Path, word: str, warned: bool
+) -> None:
+    repo = shop(tmp_path)
+    repo.write("agents/support.yaml", PARROT.replace("WORD", f'"{word}"'))
+    repo.write("parrot.py", "import sys\nprint(sys.argv[1])\n")
+    repo.commit("Be a program")
+    planned = gateval(repo, "plan", "--base", "main")
+    said = " ".join((planned.stdout + planned.stderr).split())
+    named = "refund-talk of support-eval has turns, and support is told `{{ prompt }}` alone"
+    assert (named in said) is warned
+    repo.write("evals/talk.yaml", TALK.partition("    - user: It is broken")[0])
+    repo.commit("Ask once")
+    planned = gateval(repo, "plan", "--base", "main")
+    assert named not in " ".join((planned.stdout + planned.stderr).split())
+
+
+def test_a_scripted_judge_is_not_called_an_agent_s_model(tmp_path: Path) -> None:
+    repo = shop(tmp_path)
+    repo.write("agents/support.yaml", PARROT.replace("WORD", "hello"))
+    repo.write("parrot.py", "import sys\nprint(sys.argv[1])\n")
+    repo.write(
+        "evals/talk.yaml",
+        "apiVersion: gateval/v1\nkind: EvalFixture\n"
+        "metadata: {name: refund-talk, labels: {agent: support}}\n"
+        "spec:\n  input: {type: prompt, payload: {prompt: Hello}}\n  assertions:\n"
+        "    - {type: judge, rubric: It greets., minScore: 0.5}\n",
+    )
+    repo.write(
+        ".gateval/scripted/judge.yaml",
+        JUDGE.replace("  - when: {user: This is about turn 2 alone}\n    reply", "  - reply"),
+    )
+    repo.commit("Be a program")
+    out = tmp_path / "out"
+    gateval(repo, "run", "support-eval", "--results", str(out))
+    for file in ("comment.md", "report.html"):
+        said = (out / file).read_text("utf-8").replace("**", "")
+        assert "A scripted model judged (scripted/judge): its scores say nothing" in said
+        assert "answered (scripted" not in said

@@ -150,8 +150,9 @@ def import_files(
             print(f"wrote {show_path(target)}: an Eval of {agent}, {told}.")
         for line in _said(imported.left):
             print(plain_line(line, _LINE))
-    if names:
-        print(f"Next: gateval validate, then gateval run {' '.join(names)}")
+    if not names:
+        raise UsageError("None of these cases carries over, so nothing was imported.")
+    print(f"Next: gateval validate, then gateval run {' '.join(names)}")
     return EXIT_PASS
 
 

@@ -220,6 +220,7 @@ def _head(view: ReportView) -> Safe:
         why=view.headline,
         labels=view.labels,
         scripted=view.scripted,
+        judged_by_script=view.judged_by_script,
         border=BORDER,
         end=END,
     )

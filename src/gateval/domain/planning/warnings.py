@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import replace
 
+from gateval.domain.base import canonical_json
+from gateval.domain.manifests.agent import ConversationMode
 from gateval.domain.manifests.catalogue import Catalogue
 from gateval.domain.manifests.evaluation import SCRIPTED_FOLDER, script_name
 from gateval.domain.manifests.families import family
@@ -121,10 +124,11 @@ def _asking(snapshot: Snapshot) -> Iterable[tuple[str, str, SourceLocation]]:
 def shown_warnings(
     planned: Sequence[PlannedEval], head: Snapshot, base: Snapshot | None
 ) -> Iterable[str]:
-    """Tell of files that manifests show and no candidate gets, where they concern what changed, and
-    of jurors that may favour the agent.
+    """Tell of files that manifests show and no candidate gets, where they concern what changed, of
+    jurors that may favour the agent, and of agents that are not told a conversation's beginning.
     """
     yield from _kin(planned, head)
+    yield from _forgetful(planned, head)
     changed = changed_paths(head.tree, base.tree) if base is not None else frozenset()
     yield from outside_warnings(head, {one.agent for one in planned}, changed)
 
@@ -142,6 +146,28 @@ def _kin(planned: Sequence[PlannedEval], head: Snapshot) -> Iterable[str]:
                     f"{juror} judges {who}, whose agent asks {kin} of the same family "
                     f"({family(juror)}): models like their own family's answers more."
                 )
+
+
+_TOLD = re.compile(r"\{\{-?\s*(\w+)")
+
+
+def _forgetful(planned: Sequence[PlannedEval], head: Snapshot) -> Iterable[str]:
+    """Name each Agent whose program is told the newest sentence alone, where it is to converse."""
+    for one in planned:
+        agent = head.catalogue.agent(one.agent)
+        runtime = agent.spec.runtime if agent is not None else None
+        if runtime is None or runtime.conversation is not ConversationMode.HISTORY:
+            continue
+        written = canonical_json([*runtime.command, runtime.options])
+        told = set(_TOLD.findall(written)) - {"home", "port"}
+        talks = next((fixture for fixture in one.fixtures if fixture.turns[1:]), None)
+        if talks is not None and told == {"prompt"}:
+            which = "a fixture" if one.sealed else talks.name
+            yield (
+                f"{which} of {one.shown_name} has turns, and {one.agent} is told `{{{{ prompt }}}}`"
+                " alone, the newest: tell it `{{ messages }}`, unless it reads them on standard "
+                "input, or let one process go on (`conversation: process`)."
+            )
 
 
 def _unsupported(planned: Sequence[PlannedEval]) -> Iterable[str]:

@@ -190,6 +190,14 @@ def scripted_models(report: Report) -> tuple[str, ...]:
     return tuple(n for n in models_used(report) if n.startswith(f"{SCRIPTED_PROVIDER}/"))
 
 
+def only_judges_scripted(report: Report) -> bool:
+    """Whether the scripted models judged, and none of them answered for an agent."""
+    plan, trials = report.results.plan, report.results.trials
+    asked = {name for one in trials if one.trace is not None for name in one.trace.models}
+    asked |= {name for one in plan.agents for name in one.models[:1]}
+    return asked.isdisjoint(scripted_models(report))
+
+
 _WHAT = {
     Unit.USD: "an answer costs {} what it did on base",
     Unit.TOKENS: "an answer takes {} the tokens of base",
