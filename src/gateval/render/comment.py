@@ -27,6 +27,7 @@ from gateval.render import comment_parts
 from gateval.render.comment_parts import cause, cause_line, cause_summary, fill, fixture_line
 from gateval.render.report.bar import SealedLine
 from gateval.render.report.facts import FEW, FailureGroup
+from gateval.render.report.usage import only_judges_scripted
 from gateval.render.report.wording import GLOSSARY, ICONS, UNVERIFIED_ICON, count
 from gateval.render.view import EvalRow, ReportView, Section, SectionKind, passing_line
 from gateval.safe.sanitize import inline, link, own_command
@@ -220,7 +221,7 @@ def _head(view: ReportView) -> Safe:
         why=view.headline,
         labels=view.labels,
         scripted=view.scripted,
-        judged_by_script=view.judged_by_script,
+        judged_by_script=only_judges_scripted(view.report),
         border=BORDER,
         end=END,
     )

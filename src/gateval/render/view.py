@@ -72,7 +72,6 @@ from gateval.render.report.scores import (
 from gateval.render.report.usage import (
     certainty,
     models_used,
-    only_judges_scripted,
     overview,
     rise_lines,
     scripted_models,
@@ -270,11 +269,6 @@ class ReportView:
     def scripted(self) -> str:
         """The scripted models that answered or judged; empty for none."""
         return ", ".join(scripted_models(self.report))
-
-    @cached_property
-    def judged_by_script(self) -> bool:
-        """Whether these judged only."""
-        return bool(self.scripted) and only_judges_scripted(self.report)
 
     @property
     def may_bypass(self) -> str:

@@ -32,7 +32,7 @@ from gateval.render.report.evidence import (
 from gateval.render.report.facts import FileDiff, FixtureFacts
 from gateval.render.report.findings import UnmeasuredTrials
 from gateval.render.report.scores import difference
-from gateval.render.report.usage import models_used
+from gateval.render.report.usage import models_used, only_judges_scripted
 from gateval.render.report.wording import GLOSSARY, MINUS, passes, words_of
 from gateval.render.view import EvalRow, ReportView, Section, SectionKind
 
@@ -379,6 +379,7 @@ def _values(view: ReportView) -> dict[str, object]:
             for one in section.items]  # fmt: skip
     return {
         "view": view,
+        "judged_by_script": only_judges_scripted(view.report),
         "glossary": GLOSSARY,
         "verdict": "unverified" if claims else view.verdict.value,
         "signs": {} if claims else _SIGNS,

@@ -191,11 +191,12 @@ def scripted_models(report: Report) -> tuple[str, ...]:
 
 
 def only_judges_scripted(report: Report) -> bool:
-    """Whether the scripted models judged, and none of them answered for an agent."""
+    """Whether there are scripted models that judged, and none of them answered for an agent."""
     plan, trials = report.results.plan, report.results.trials
     asked = {name for one in trials if one.trace is not None for name in one.trace.models}
     asked |= {name for one in plan.agents for name in one.models[:1]}
-    return asked.isdisjoint(scripted_models(report))
+    scripted = scripted_models(report)
+    return bool(scripted) and asked.isdisjoint(scripted)
 
 
 _WHAT = {
