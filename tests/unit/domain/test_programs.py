@@ -467,6 +467,11 @@ def test_the_files_that_a_program_in_the_root_reads_are_its_own() -> None:
     chosen = sketch(Catalogue(), ("bot.py", *others), "scripted/first", program)
     assert chosen is not None
     assert chosen.watch == ("/bot.py", "/data/**", "/schema.sql")
+    files = {"bot.py": f"from scripts.read import it\n{text}", "scripts/read.py": "it = 1"}
+    (program,) = found({**files, "build/make.py": ""})
+    chosen = sketch(Catalogue(), tuple(files), "scripted/first", program)
+    assert chosen is not None
+    assert chosen.watch == ("/bot.py", "/scripts/**"), "a folder of another's name, but imported"
 
 
 SCRIPT = {

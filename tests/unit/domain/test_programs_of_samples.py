@@ -38,6 +38,7 @@ def test_a_server_that_a_framework_has_is_asked_at_its_path(
         ("from apify import Actor\nfrom smolagents import CodeAgent\n", "an Actor of Apify"),
         ("from dapr_agents import DurableAgent\n", "a program of Dapr Agents"),
         ("from nat.cli.register_workflow import x\nfrom langchain.x import y\n", "NeMo Agent"),
+        ("import openai\nfrom acp_sdk.server import Server\n", "a server of ACP"),
         ("import openai\nimport azure.functions as func\n", "a handler of Azure Functions"),
         ("import streamlit as st\nfrom unknown_library import ask\n", "draws a page with Streamlit"),
         ("import mesop as me\nfrom unknown_library import ask\n", "draws a page with Mesop"),
@@ -62,6 +63,10 @@ def test_the_page_that_the_readme_starts_is_named_where_it_asks_none_of_the_agen
     assert page.path == "page.py"
     first, *_ = found({**files, "page.py": PAGE.format(imports="from desk.crew import Desk")})
     assert (first.target, first.refused) == ("crew.py:Desk", None)
+    told = {"README.md": "Run `python scripts/begin.py`.", "scripts/begin.py": "import os"}
+    assert found({**files, **told})[0].target == "crew.py:Desk"
+    client = PAGE.format(imports="import requests\nrequests.post(URL)")
+    assert [one.target for one in found({**files, "page.py": client})][:1] == ["crew.py:Desk"]
     first, *_ = found({**files, "README.md": "Nothing."})
     assert first.target == "crew.py:Desk"
 
@@ -221,3 +226,38 @@ def test_a_switch_of_a_command_is_no_argument() -> None:
     assert (switch.invocation.words, switch.invocation.stdin) == ((), "{{ prompt }}")
     taken = found({"main.py": text.format(first="question: str") + MAIN})[0]
     assert taken.invocation.words == ("{{ prompt }}",)
+
+
+STRANDS = "from strands import Agent\n{imports}\n{name} = Agent(tools=[{tools}])\n"
+
+
+def test_who_has_functions_of_other_agents_files_as_tools_leads() -> None:
+    part = STRANDS.format(imports="def ask_{0}(q): ...", name="agent", tools="clock")
+    leads = "from days import ask_days\nfrom code import ask_code"
+    files = {
+        "days.py": part.format("days"),
+        "code.py": part.format("code"),
+        "person.py": STRANDS.format(imports=leads, name="helper", tools="ask_days, ask_code"),
+    }
+    assert next(one.told for one in found(files)) == "person.py:helper"
+    files["person.py"] = STRANDS.format(imports="", name="helper", tools="clock")
+    assert next(one.told for one in found(files)) != "person.py:helper"
+
+
+@pytest.mark.parametrize(
+    ("listed", "at"),
+    [
+        ("async def run(request):\n", "/desk"),
+        ("@app.post('/ask')\nasync def run(request):\n", "/ask"),
+        ("async def other(request):\n    ...\n", None),
+    ],
+)
+def test_what_pydantic_ai_answers_by_ag_ui_is_asked_so(listed: str, at: str | None) -> None:
+    text = (
+        "from pydantic_ai.ui.ag_ui import AGUIAdapter\nfrom starlette.applications import Starlette\n"
+        f"import uvicorn\n{listed}    return await AGUIAdapter.dispatch_request(request, agent=agent)\n"
+        "app = Starlette(routes=[Route('/desk', run, methods=['POST'])])\n"
+        "if __name__ == '__main__':\n    uvicorn.run(app)\n"
+    )
+    asked = [one.invocation for one in found({"main.py": text}) if one.invocation.preset]
+    assert [one.route for one in asked if one.preset == "ag-ui"] == ([at] if at else [])

@@ -25,6 +25,7 @@ _PLATFORMS = {
     "an Actor of Apify, which takes its input from that platform": "apify",
     "a program of Dapr Agents, which `dapr run` starts and asks": "dapr_agents|dapr",
     "a workflow of the NeMo Agent Toolkit, which its program `nat` runs": "nat|aiq",
+    "a server of ACP, which its clients ask": "acp_sdk",
     "a handler of Azure Functions, which their own program starts": r"azure\.functions",
 }
 _VOICE = (

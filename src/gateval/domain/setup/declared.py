@@ -105,6 +105,8 @@ _NODES = re.compile(r"\.add_node\([^()\n]*?\b(\w+)\s*\)")
 _HANDS_ON = re.compile(
     r"\b(?:handoffs|sub_agents|managed_agents|agents|members|steps)\s*[=:]\s*[\[{]([^\]}]*)"
 )
+_TOOLS = re.compile(r"\btools\s*=\s*\[([^\]]*)")
+_FUNCTION = re.compile(r"^(?:async )?def (\w+)", re.M)
 _STEP = re.compile(r"\bStep\([^()]*?\b(?:agent|team)\s*=\s*(\w+)")
 """A step of a workflow of Agno, and who does it."""
 
@@ -168,7 +170,7 @@ def declared_agents(
             told += _routes(path, text, texts, reached)
             told += _mastras(path, text)
             bodies |= _objects(path, text, framework, _NODE_CALL, {})
-    told += _ranked(bodies)
+    told += _ranked(bodies, texts)
     first = {one for text in texts.values() for one in _first_of_mastra(text)}
     roots = {dirname(one.path) for one in told if one.found == "root_agent"}
     for one in told:
@@ -408,8 +410,22 @@ def _body(text: str, start: int) -> str:
     return text[start : end.start() if end else len(text)]
 
 
-def _ranked(bodies: Mapping[DeclaredAgent, str]) -> Iterator[DeclaredAgent]:
-    """Yield the agents, those that hand on to others first, those that are handed to last."""
+def _ranked(
+    bodies: Mapping[DeclaredAgent, str], texts: Mapping[str, str]
+) -> Iterator[DeclaredAgent]:
+    """Yield the agents, those that hand on to others first, those that are handed to last.
+
+    One has those as tools whose functions, in other files of `texts`, are among its tools.
+    """
+    tools = {
+        one: set(re.findall(r"\w+", " ".join(_TOOLS.findall(body)))) for one, body in bodies.items()
+    }
+    functions = {one.path: set(_FUNCTION.findall(texts[one.path])) for one in bodies}
+    helping = {
+        one: {path for path, own in functions.items() if path != one.path and own & names}
+        for one, names in tools.items()
+    }
+    helpers = set().union(*helping.values())
     asked = {
         word
         for body in bodies.values()
@@ -422,6 +438,7 @@ def _ranked(bodies: Mapping[DeclaredAgent, str]) -> Iterator[DeclaredAgent]:
         hands_on = any(listed.strip() for listed in _HANDS_ON.findall(body))
         score = one.score + 4 * hands_on - 6 * (one.found in asked and not hands_on)
         score -= 6 * (one.found in nodes and not _nodes_of(body))
+        score += 4 * bool(helping[one]) - 6 * (one.path in helpers and not helping[one])
         yield one._replace(score=score)
 
 

@@ -48,6 +48,7 @@ PYTHON = {
     "cohere": "Cohere SDK",
     "huggingface_hub.InferenceClient": "Hugging Face Hub",
     "a2a.server": "A2A",
+    "genkit": "Genkit",
     "langroid": "Langroid",
     "camel": "CAMEL",
     "dapr_agents": "Dapr Agents",

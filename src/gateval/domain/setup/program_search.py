@@ -238,14 +238,19 @@ def _pages(around: RepositoryFiles) -> Iterator[FoundProgram]:
             yield _program(path, framework, around)._replace(refused=why)
 
 
+_CALLS = re.compile(r"\b(?:requests|httpx)\.(?:get|post|request|stream)\(")
+
+
 def _told_page(programs: Sequence[FoundProgram], around: RepositoryFiles) -> FoundProgram | None:
-    """Return the page that is all that people are told to start, where it asks none of these."""
-    pages = {one: why for one in around.told if (why := page_of(around.texts.get(one, "")))}
+    """Return the page, no client, that alone people are told to start and asks none of these."""
+    drawn = {one: around.texts[one] for one in around.told if one in around.texts}
+    own = (one for one in drawn if not _CALLS.search(drawn[one] + around.reach.behind(one)))
+    pages = {one: why for one in own if (why := page_of(drawn[one]))}
     near = {one for path in pages for one in around.reach.from_(path)}
     if not pages or len(pages) < len(around.told) or any(one.path in near for one in programs):
         return None
-    first = min(pages, key=lambda one: around.told[one].place)
-    return _program(first, around.framework(first), around)._replace(refused=pages[first])
+    one = min(pages, key=lambda each: around.told[each].place)
+    return _program(one, around.framework(one), around)._replace(refused=pages[one])
 
 
 def _orchestrating(
@@ -507,7 +512,9 @@ def _with_surroundings(program: FoundProgram, path: str, around: RepositoryFiles
     named |= {basename(program.invocation.file)}
     served = _DIRECTORY.findall("\n".join(around.texts[other] for other in inside))
     folders = tuple(f"{one.strip('./')}/" for one in served)
-    kept = (one for one in data if basename(one) in named or one.startswith(folders))
+    kept = [one for one in data if basename(one) in named or one.startswith(folders)]
+    code = (one for one in around.files if one.endswith(".py") and not is_own(one))
+    kept += [one for one in code if one.split("/")[0] in packages]
     reads = sorted(kept) if not root else ()
     examples = [join(folder, one) for folder in dict.fromkeys(["", root]) for one in ENV_EXAMPLES]
     told = [program.path, *around.environments.get(program.path, ())]

@@ -64,6 +64,14 @@ _RUN_INPUT = re.compile(
 )
 """A handler that takes what AG-UI sends."""
 
+_DISPATCHES = re.compile(
+    r"^(?:@\w+\.post\(\s*[\"'](?P<path>/[^\"'{]{0,300})[\"'][^\n]*\n)?"
+    r"(?:async )?def (?P<name>\w+)\("
+    r"(?:(?!^(?:async )?def |^@)[\s\S]){0,1500}?\b(?:AGUIAdapter\.dispatch|handle_ag_ui)_request\(",
+    re.M,
+)
+"""A handler that gives what it got to Pydantic AI, which answers by AG-UI."""
+
 _CHAINS = re.compile(r"\badd_routes\(\s*\w+\s*,(?P<given>[^#]{0,300})", re.S)
 _A2A = re.compile(
     r"^[ \t]*(?:from|import) a2a\.server\b|\bA2A(?:Starlette|FastAPI)Application\(", re.M
@@ -75,6 +83,15 @@ _A2A_MADE = re.compile(
 _A2A_OF_NODE = re.compile(
     r"[\"']@a2a-js/sdk/server(?:/\w+)?[\"']|\bA2AExpressApp\(|\bjsonRpcHandler\("
 )
+
+
+def _dispatched(text: str) -> str:
+    """Return the path at which Pydantic AI answers by AG-UI; "" for none."""
+    given = _DISPATCHES.search(text) if "_request(" in text else None
+    if given is None or given["path"]:
+        return given["path"] if given else ""
+    listed = re.search(rf"\bRoute\(\s*[\"'](/[^\"'{{]*)[\"']\s*,\s*{given['name']}\b", text)
+    return listed[1] if listed else ""
 
 
 def protocol_of(path: str, text: str, behind: str = "") -> Protocol | None:
@@ -90,6 +107,8 @@ def protocol_of(path: str, text: str, behind: str = "") -> Protocol | None:
         return Protocol("ag-ui", application=own[1])
     if added := _ADDED.search(whole):
         return Protocol("ag-ui", _path(added["given"], "/") if added["given"] else "/run")
+    if place := _dispatched(text):
+        return Protocol("ag-ui", place)
     if "AgentOS(" in whole and (given := _AGUI.search(whole)):
         return Protocol("ag-ui", f"{given[1] or ''}/agui")
     if taken := _RUN_INPUT.search(whole):
