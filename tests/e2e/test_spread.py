@@ -362,3 +362,32 @@ def test_what_a_shard_does_not_go_on_from(desk: Repo, change: str, sentence: str
     assert done.returncode in {2, 3}, done.stdout + done.stderr
     assert sentence in " ".join(done.stderr.split())
     assert len(shard.asked) == asked
+
+
+def test_what_the_policy_passes_on_is_in_no_file_of_a_job(tmp_path: Path) -> None:
+    token = "crm-7f3a9c2d1e8b4f60"
+    repo = Repo(tmp_path / "desk")
+    repo.write(".github/gateval.yml", "policy: {candidateEnv: [CRM_TOKEN]}\n")
+    repo.write("agents/support.yaml", AGENT)
+    repo.write("agents/prompts/support.md", "Be kind.\n")
+    repo.write(
+        "evals/desk.yaml",
+        EVAL.replace("  judge: {model: openai/judge}\n", "") + FIXTURE.replace("NUMBER", "1"),
+    )
+    repo.write(f".gateval/scripted/{token}.yaml", "rules: [{reply: I am kind.}]\n")
+    repo.write(".gateval/scripted/support.yaml", "rules: [{reply: I am kind.}]\n")
+    repo.write(".gitignore", "out/\n")
+    repo.commit()
+    repo.branch("next")
+    repo.write("agents/support.yaml", AGENT.replace("scripted/support", f"scripted/{token}"))
+    repo.commit("Another model")
+    plan = gateval(repo, "plan", "--base", "main", "--head", "next", "--json")
+    (repo.path / "out").mkdir()
+    (repo.path / "out/plan.json").write_text(plan.stdout)
+    machines = Machines(repo, "spread", words=(), extra={"CRM_TOKEN": token})
+    machines.job("--step", "plan", "--shards", "2")
+    # the plan of a job has the secret, the digests that others left have not: nothing is measured
+    machines.job("--shard", "1-of-1", "--round", "1", code=2)
+    files = [one for one in (repo.path / machines.parts).rglob("*") if one.is_file()]
+    assert "part.v1.json" in {one.name for one in files}
+    assert [one.name for one in files if token.encode() in content(one)] == []

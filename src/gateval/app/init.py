@@ -353,7 +353,9 @@ class Proving:
             failed[program.root, program.setup] = mended
         left = "" if mended else "gave no answer, so it is not written. "
         print(f"{told}{':' * (not left)} {left}{plain_line(proof.why, 600)}")
-        for line in (*proof.detail[:1], *telling_lines(proof.detail[1:], MOST_LINES)):
+        lines = telling_lines(proof.detail[1:], MOST_LINES)
+        lines = lines if proof.trial is None else proof.detail[1:][-MOST_LINES:]
+        for line in (*proof.detail[:1], *lines):
             print(f"    {plain_line(line, 200)}")
         if mended:
             print(f"Its package manager goes on with `{plain_line(shlex.join(mended.run), 200)}`.")

@@ -12,6 +12,7 @@ import re
 import shlex
 import signal
 import stat
+from collections.abc import Sequence
 from pathlib import Path, PurePosixPath
 from typing import NamedTuple
 
@@ -55,7 +56,9 @@ def repeating(silence: NoAnswer, *, prepared: bool) -> NoAnswer:
     return silence if prepared and not broken else silence.model_copy(update={"repeats": True})
 
 
-def failure(what: str, ran: Ran, argv: tuple[str, ...], limits: ProgramLimits) -> NoAnswer | None:
+def failure(
+    what: str, ran: Ran, argv: tuple[str, ...], limits: ProgramLimits, *, set_up: bool = False
+) -> NoAnswer | None:
     """Return why a program that has ended counts as failed, or None if it does not. `what` is the
     subject of the sentence, such as `The agent`.
     """
@@ -63,8 +66,8 @@ def failure(what: str, ran: Ran, argv: tuple[str, ...], limits: ProgramLimits) -
         return None
     if ran.end is End.TIMED_OUT:
         said = f"{what} was not done within {limits.seconds:g} s and was ended."
-        return told(said, ran, command_line(argv))
-    return told(f"{what} {how_it_ended(ran, limits)}.", ran, command_line(argv))
+        return told(said, ran, command_line(argv), set_up=set_up)
+    return told(f"{what} {how_it_ended(ran, limits)}.", ran, command_line(argv), set_up=set_up)
 
 
 def how_it_ended(ran: Ran, limits: ProgramLimits) -> str:
@@ -85,15 +88,21 @@ def how_it_ended(ran: Ran, limits: ProgramLimits) -> str:
     return f"ended with exit code {ran.code}"
 
 
-def told(reason: str, ran: Ran, command: str, *, polls: str = "") -> NoAnswer:
+def told(reason: str, ran: Ran, command: str, *, polls: str = "", set_up: bool = False) -> NoAnswer:
     """The answer of a program that failed: the reason, the command's line, what was printed last.
 
     It is the candidate's fault, unless the gate ended it by losing sight of it.
 
-    `polls` is how a server's log names requests of our own that are left out of it.
+    `polls` is how a server's log names requests of our own that are left out of it. Of a `set_up`
+    the first error is shown too; what an agent logs first it may have got over.
     """
-    errors = telling_lines(lines_of(ran.stderr, polls=polls), DETAIL_LINES)
-    prints = telling_lines(lines_of(ran.stdout, polls=polls), DETAIL_LINES - len(errors))
+
+    def shown(data: bytes, count: int) -> Sequence[str]:
+        lines = lines_of(data, polls=polls)
+        return telling_lines(lines, count) if set_up else lines[max(0, len(lines) - count) :]
+
+    errors = shown(ran.stderr, DETAIL_LINES)
+    prints = shown(ran.stdout, DETAIL_LINES - len(errors))
     return NoAnswer(
         cause=Cause.GATE if ran.end is End.UNWATCHED else Cause.CANDIDATE,
         reason=reason,

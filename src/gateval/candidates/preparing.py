@@ -174,7 +174,7 @@ class Preparation:
             except NotStarted as error:
                 reason = f"The set-up failed. {error.reason}"
                 return no_start(reason, command_line(argv), error.cause)
-        return failure("The set-up", ran, argv, limits)
+        return failure("The set-up", ran, argv, limits, set_up=True)
 
 
 def _fresh(root: Path) -> None:

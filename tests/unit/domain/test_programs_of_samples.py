@@ -63,6 +63,9 @@ def test_the_page_that_the_readme_starts_is_named_where_it_asks_none_of_the_agen
     assert page.path == "page.py"
     first, *_ = found({**files, "page.py": PAGE.format(imports="from desk.crew import Desk")})
     assert (first.target, first.refused) == ("crew.py:Desk", None)
+    asking = PAGE.format(imports="import openai, requests\nrequests.get(URL)")
+    (page,) = found({**files, "page.py": asking})
+    assert (page.path, bool(page.refused)) == ("page.py", True), "it asks a model, and more"
     told = {"README.md": "Run `python scripts/begin.py`.", "scripts/begin.py": "import os"}
     assert found({**files, **told})[0].target == "crew.py:Desk"
     client = PAGE.format(imports="import requests\nrequests.post(URL)")
@@ -240,6 +243,9 @@ def test_who_has_functions_of_other_agents_files_as_tools_leads() -> None:
         "person.py": STRANDS.format(imports=leads, name="helper", tools="ask_days, ask_code"),
     }
     assert next(one.told for one in found(files)) == "person.py:helper"
+    own = "def ask_days(q): ...\ndef ask_code(q): ..."
+    files["person.py"] = STRANDS.format(imports=own, name="helper", tools="ask_days, ask_code")
+    assert next(one.told for one in found(files)) != "person.py:helper", "functions of its own"
     files["person.py"] = STRANDS.format(imports="", name="helper", tools="clock")
     assert next(one.told for one in found(files)) != "person.py:helper"
 

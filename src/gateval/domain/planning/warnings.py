@@ -165,8 +165,9 @@ def _forgetful(planned: Sequence[PlannedEval], head: Snapshot) -> Iterable[str]:
             which = "a fixture" if one.sealed else talks.name
             yield (
                 f"{which} of {one.shown_name} has turns, and {one.agent} is told `{{{{ prompt }}}}`"
-                " alone, the newest: tell it `{{ messages }}`, unless it reads them on standard "
-                "input, or let one process go on (`conversation: process`)."
+                " alone, the newest: unless it remembers the others itself, or reads them on "
+                "standard input, tell it `{{ messages }}`, or let one process go on "
+                "(`conversation: process`)."
             )
 
 

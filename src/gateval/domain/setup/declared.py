@@ -12,6 +12,7 @@ from posixpath import basename, dirname, join, normpath, relpath, splitext
 from typing import NamedTuple
 
 from gateval.domain.setup.answering import names_a_file
+from gateval.domain.setup.import_graph import importing_names
 from gateval.domain.setup.libraries import OVER_HTTP
 from gateval.domain.setup.openapi import IDENTITY
 from gateval.domain.setup.other_work import Refusal, is_aside, writes_data
@@ -415,16 +416,14 @@ def _ranked(
 ) -> Iterator[DeclaredAgent]:
     """Yield the agents, those that hand on to others first, those that are handed to last.
 
-    One has those as tools whose functions, in other files of `texts`, are among its tools.
+    One has those as tools whose functions it imports from their files, among `texts`, as its tools.
     """
-    tools = {
-        one: set(re.findall(r"\w+", " ".join(_TOOLS.findall(body)))) for one, body in bodies.items()
-    }
     functions = {one.path: set(_FUNCTION.findall(texts[one.path])) for one in bodies}
-    helping = {
-        one: {path for path, own in functions.items() if path != one.path and own & names}
-        for one, names in tools.items()
-    }
+    helping: dict[DeclaredAgent, set[str]] = {}
+    for one, body in bodies.items():
+        tools = set(re.findall(r"\w+", " ".join(_TOOLS.findall(body)))) - functions[one.path]
+        tools &= importing_names(texts[one.path]) if tools else tools
+        helping[one] = {path for path, own in functions.items() if own & tools}
     helpers = set().union(*helping.values())
     asked = {
         word

@@ -238,14 +238,10 @@ def _pages(around: RepositoryFiles) -> Iterator[FoundProgram]:
             yield _program(path, framework, around)._replace(refused=why)
 
 
-_CALLS = re.compile(r"\b(?:requests|httpx)\.(?:get|post|request|stream)\(")
-
-
 def _told_page(programs: Sequence[FoundProgram], around: RepositoryFiles) -> FoundProgram | None:
     """Return the page, no client, that alone people are told to start and asks none of these."""
-    drawn = {one: around.texts[one] for one in around.told if one in around.texts}
-    own = (one for one in drawn if not _CALLS.search(drawn[one] + around.reach.behind(one)))
-    pages = {one: why for one in own if (why := page_of(drawn[one]))}
+    drawn = (one for one in around.told if one in around.texts and not around.is_client(one))
+    pages = {one: why for one in drawn if (why := page_of(around.texts[one]))}
     near = {one for path in pages for one in around.reach.from_(path)}
     if not pages or len(pages) < len(around.told) or any(one.path in near for one in programs):
         return None

@@ -159,7 +159,13 @@ class RepositoryFiles:
         """The framework that it imports, or the nearest of the files that it imports."""
         return next(filter(None, map(self.frameworks.get, self.reach.followed(path))), "")
 
+    def is_client(self, path: str) -> bool:
+        """Whether a file asks what runs elsewhere over HTTP, and no framework."""
+        whole = f"{self.texts[path]}\n{self.reach.behind(path)}"
+        return not self.framework(path) and _REQUESTS.search(whole) is not None
 
+
+_REQUESTS = re.compile(r"\b(?:requests|httpx)\.(?:get|post|request|stream)\(")
 _WHOLE = (".json", ".toml", ".yaml", ".yml")
 _LONG_RUN = re.compile(r"(?<!\s)\s{81,}|(?<!\S)\S{401,}")
 
