@@ -1,0 +1,136 @@
+"""A program by its file or by what declares it, and how much speaks for it. Pure."""
+
+from __future__ import annotations
+
+import re
+from posixpath import basename, dirname, join, splitext
+
+from gateval.domain.setup.asked_by_words import starting_command
+from gateval.domain.setup.declared import DeclaredAgent
+from gateval.domain.setup.invocation import Invocation
+from gateval.domain.setup.libraries import OVER_HTTP
+from gateval.domain.setup.openapi import SOME_TEXT
+from gateval.domain.setup.other_work import is_aside, template_of
+from gateval.domain.setup.program import FoundProgram, SetUp, is_flask, server_of
+from gateval.domain.setup.program_asking import how_asked
+from gateval.domain.setup.program_surroundings import (
+    folder_and_set_up,
+    project_name,
+    set_up_of_readme,
+    with_surroundings,
+)
+from gateval.domain.setup.protocols import at_port, hosted, node_at_port, starts_itself
+from gateval.domain.setup.repository_files import ENDINGS, RepositoryFiles
+from gateval.domain.setup.start_command import start_of
+from gateval.domain.setup.told_starts import NODE_SOURCES
+
+TELLING = {"main", "agent", "app", "bot", "server", "index", "cli", "__main__", "run", "assistant"}
+
+
+_LEADS = re.compile(r"coordinat|orchestrat|supervis|(?<!un)manager$")
+"""How a program is called that hands on to others."""
+
+_PLAIN_SDKS = {OVER_HTTP, "OpenAI SDK", "Anthropic SDK", "LiteLLM", "LangChain"}
+
+
+def program_of(path: str, framework: str, around: RepositoryFiles) -> FoundProgram:
+    """Return the program of a file, which imports the framework."""
+    text, behind = around.texts[path], around.reach.behind(path)
+    root, setup = folder_and_set_up(path, around)
+    if setup is None and path.endswith(".py"):
+        setup = set_up_of_readme(root, around)
+    invocation, refused = how_asked(path, around)
+    modules = around.imported([path, *around.below(dirname(path))])
+    application = server_of(path, text, behind)
+    begins = starting_command(path, text) if invocation.route else None
+    by_word = begins and (not application or "global " in begins.text)  # what handlers read
+    start = start_of(
+        path,
+        text,
+        root,
+        modules,
+        around.files,
+        setup=setup,
+        function=around.declared.get(path, ""),
+        application="" if by_word else application,
+        flask=is_flask(f"{text}{behind}"),
+    )
+    command = start.command
+    if begins and by_word:
+        command = at_port(begins.text, (*command, begins.name))
+    elif hosted(path, text) or (invocation.route and starts_itself(path, text) and not application):
+        command = at_port(text, command)
+    if invocation.route and "node" in command:
+        command = node_at_port(f"{text}\n{behind}\n{' '.join(command)}", command)
+    program = FoundProgram(
+        path=path,
+        framework=framework,
+        root=root,
+        command=(*command, *invocation.words),
+        modules_in=start.modules_in,
+        invocation=invocation,
+        setup=setup,
+        include=(),
+        models=(),
+        score=_score(path, framework, setup, around) - 3 * (f"/{SOME_TEXT}/" in invocation.route),
+        started=around.starts(path),
+        hinted=path in around.told,
+        names=(basename(root), splitext(basename(path))[0], project_name(root, around)),
+        refused=refused,
+    )
+    return with_surroundings(program, path, around)
+
+
+def declared_program(one: DeclaredAgent, around: RepositoryFiles) -> FoundProgram:
+    """Return what a framework declares, as the target of a bridge."""
+    stem = splitext(basename(one.file))[0]
+    file = one.file if one.path.endswith(ENDINGS) else join(dirname(one.path), basename(one.file))
+    root, setup = folder_and_set_up(file, around)
+    if root and not one.path.startswith(f"{root}/"):
+        root = dirname(one.path)
+    while setup is None and root and join(root, "__init__.py") in around.files:
+        root = dirname(root)
+    if setup is None and one.file.endswith(".py"):
+        setup = set_up_of_readme(root, around)
+    program = FoundProgram(
+        path=one.path,
+        framework=one.framework,
+        root=root,
+        command=(),
+        invocation=Invocation(),
+        setup=setup,
+        include=(),
+        models=(),
+        score=one.score,
+        inputs=one.inputs,
+        more=one.more,
+        target=one.target(root),
+        language="node" if one.file.endswith(NODE_SOURCES) else "python",
+        names=(*one.names, basename(root), project_name(root, around), stem),
+        refused=one.refused or template_of(one.file, around.texts.get(one.file, "")),
+    )
+    return with_surroundings(program, one.file, around)
+
+
+def _score(path: str, framework: str, setup: SetUp | None, around: RepositoryFiles) -> int:
+    stem = splitext(basename(path))[0].lower()
+    named = stem in TELLING or any(word in stem for word in ("agent", "bot", "assistant"))
+    telling = framework not in _PLAIN_SDKS
+    told = path in around.declared
+    hinted = (
+        0
+        if path not in around.told
+        else 3
+        if path == min(around.told, key=lambda one: around.told[one].place)
+        else 2
+    )
+    leading = _LEADS.search(stem) is not None
+    return (
+        2 * (named or told or leading)
+        + 2 * leading
+        + 2 * telling
+        + (setup is not None)
+        + told
+        + hinted
+        - 2 * is_aside(path)
+    )

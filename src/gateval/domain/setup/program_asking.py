@@ -1,0 +1,124 @@
+"""How a program is asked by all that its files tell, or why it cannot be. Pure."""
+
+from __future__ import annotations
+
+import re
+from posixpath import relpath
+
+from gateval.domain.setup.aiohttp_routes import aiohttp_route
+from gateval.domain.setup.answering import names_a_file
+from gateval.domain.setup.asked_by_words import (
+    arguments_of,
+    asked_by_words,
+    reads_arguments,
+    reads_input,
+)
+from gateval.domain.setup.express import with_mounts
+from gateval.domain.setup.framework_routes import of_framework
+from gateval.domain.setup.invocation import QUESTION, Invocation
+from gateval.domain.setup.nest import is_nest, nest_asked
+from gateval.domain.setup.node_servers import asked_as_handled
+from gateval.domain.setup.openapi import is_looked_after
+from gateval.domain.setup.other_work import SILENT, STREAMS, Refusal, template_of
+from gateval.domain.setup.platforms import FILE, LOGIN, begun_by, served_otherwise, without_question
+from gateval.domain.setup.program import (
+    invocation_of,
+    is_asked,
+    is_flask,
+    streams_only,
+    takes_otherwise,
+)
+from gateval.domain.setup.program_surroundings import folder_and_set_up
+from gateval.domain.setup.protocols import hosted
+from gateval.domain.setup.repository_files import RepositoryFiles
+from gateval.domain.setup.request_models import asked_as_written
+
+_PLACE = re.compile(r"/(?::\w|<\w)")
+"""Where a path of Node or Flask has the number of what an earlier request made."""
+
+
+def how_asked(path: str, around: RepositoryFiles) -> tuple[Invocation, Refusal | None]:
+    """Return how a program is asked, and why it cannot be, if so."""
+    text, behind = around.texts[path], around.reach.behind(path)
+    python = path.endswith((".py", ".go"))
+    asked, silent = (invocation_of(path, text, behind), None) if python else _of_node(path, around)
+    if asked.login and not path.endswith(".py"):
+        return asked, LOGIN
+    if " " in asked.begun:
+        return asked, begun_by(*reversed(asked.begun.split(" ", 1)))
+    place = None if path.endswith(".py") else _PLACE.search(asked.begun or asked.route)
+    if place:
+        return asked, begun_by((asked.begun or asked.route)[: place.start()])
+    if not (is_nest(text) and asked.route) and streams_only(path, text, behind):
+        return asked, STREAMS
+    refused = template_of(path, text) or served_otherwise(path, text, behind) or silent
+    if not asked.route:
+        asked, why = (asked, None) if refused else _by_words(path, asked, around)
+        return asked, refused or why
+    if asked.preset or hosted(path, text) or not path.endswith(".py"):
+        return asked, refused
+    if aiohttp_route(f"{text}\n{behind}"):
+        return asked, refused or (None if asked.sure else SILENT)
+    if asked.route == "/invocations":
+        return asked, refused or (None if asked.field else without_question(asked.body))
+    return _as_written(path, asked, refused, around)
+
+
+def _of_node(path: str, around: RepositoryFiles) -> tuple[Invocation, Refusal | None]:
+    """Return the same of a program of Node, a server by its handlers; refused is one of NestJS that
+    takes no question.
+    """
+    near = with_mounts({one: around.texts[one] for one in around.reach.from_(path)})
+    text, behind = near[path], "\n".join(near[one] for one in near if one != path)
+    asked = invocation_of(path, text, behind)
+    asking = frozenset(one for one in near if around.framework(one))
+    if is_nest(text):
+        known = nest_asked(near, asking)
+        return known or asked, None if known else SILENT
+    if asked.route and not asked.preset:
+        known = of_framework(text, behind) or asked_as_handled(near, asking)
+        return known or asked, None if known else SILENT
+    return asked, None
+
+
+def _as_written(
+    path: str, asked: Invocation, refused: Refusal | None, around: RepositoryFiles
+) -> tuple[Invocation, Refusal | None]:
+    """Return the same of a server of Python, as its handlers and their models say."""
+    text, behind = around.texts[path], around.reach.behind(path)
+    reached = around.reach.from_(path)
+    asking = frozenset(one for one in reached if around.framework(one))
+    written = asked_as_written({one: around.texts[one] for one in reached}, asking)
+    otherwise = is_looked_after(asked.route) or takes_otherwise(f"{text}\n{behind}", asked.route)
+    asks = is_asked(asked.route) and not otherwise
+    silent = written is None and ("{" in asked.route or not (is_flask(text) or asks))
+    if written is None and (place := _PLACE.search(asked.route)):
+        return asked, begun_by(asked.route[: place.start()])
+    if written and (written.login or written.begun):
+        refused = refused or (LOGIN if written.login else begun_by(written.begun))
+    return written or asked, refused or (SILENT if silent else None)
+
+
+def _by_words(
+    path: str, asked: Invocation, around: RepositoryFiles
+) -> tuple[Invocation, Refusal | None]:
+    """Return how a command is asked: as people are shown it, by a sentence or, where the program
+    takes none, by a file that is there; and why it cannot be, if so.
+    """
+    told = around.told.get(path)
+    words, file = (told.words, told.file) if told else ((), "")
+    if words and not file:
+        return Invocation(words=words, stdin=""), None
+    if not asked.sure and not asked.words and not reads_arguments(around.texts[path]):
+        behind = (around.texts[one] for one in around.reach.from_(path))
+        asked = next((asked_by_words("", one) for one in behind if reads_input(one)), asked)
+    names = arguments_of(path, around.texts[path])
+    files = [one for one in names if names_a_file(one)]
+    meant = any(re.search(QUESTION, one) for one in names if one not in files)
+    placed = asked.words and not any(one.startswith("-") for one in asked.words)
+    if meant or not (files or file) or (asked.sure and not (placed and names)):
+        return asked, None
+    shown = relpath(file, folder_and_set_up(path, around)[0] or ".") if words else ".."
+    if shown.startswith(".."):
+        return asked, FILE
+    return Invocation(words=words, stdin="", file=shown), None

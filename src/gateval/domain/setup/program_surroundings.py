@@ -1,0 +1,93 @@
+"""The folder that a program works in, what installs it, and what lies around it. Pure."""
+
+from __future__ import annotations
+
+import re
+from posixpath import basename, dirname, join
+
+from gateval.domain.setup.import_graph import shared_packages
+from gateval.domain.setup.nest import NEEDED, is_nest
+from gateval.domain.setup.no_edits import needs
+from gateval.domain.setup.program import FoundProgram, SetUp
+from gateval.domain.setup.program_install import fitted, project_of, told_set_up, with_itself
+from gateval.domain.setup.repository_files import ENDINGS, RepositoryFiles, is_own
+from gateval.domain.setup.start_command import import_root
+from gateval.domain.setup.variables import ENV_EXAMPLES
+
+
+def with_surroundings(program: FoundProgram, path: str, around: RepositoryFiles) -> FoundProgram:
+    """Return the program with what lies around its file: packages, data, models."""
+    root, setup = program.root, program.setup
+    inside = around.below(root)
+    near = [*(around.reach.from_(path) if path in around.texts else ()), *inside]
+    packages = {module.split(".")[0] for module in around.imported(inside)}
+    shared = shared_packages(root, packages, around.files)
+    if setup is not None:  # it sees shared packages, too: a lock file may name their folders
+        setup = setup._replace(inputs=(*setup.inputs, *shared))
+    named = frozenset().union(*(around.names[other] for other in inside))
+    data = (other for other in around.files if not other.endswith(ENDINGS) and is_own(other))
+    named |= {basename(program.invocation.file)}
+    served = _DIRECTORY.findall("\n".join(around.texts[other] for other in inside))
+    folders = tuple(f"{one.strip('./')}/" for one in served)
+    kept = [one for one in data if basename(one) in named or one.startswith(folders)]
+    code = (one for one in around.files if one.endswith(".py") and not is_own(one))
+    kept += [one for one in code if one.split("/")[0] in packages]
+    reads = sorted(kept) if not root else ()
+    examples = [join(folder, one) for folder in dict.fromkeys(["", root]) for one in ENV_EXAMPLES]
+    told = [program.path, *around.environments.get(program.path, ())]
+    read = [*near, *(path for path in [*told, *examples] if path in around.variables)]
+    variables = dict.fromkeys(name for other in read for name in around.variables[other])
+    variables = {one: None for one in variables if one not in dict(program.invocation.env)}
+    given = [around.examples[one] for one in read if one in around.examples]  # the nearest last
+    plain = {name: value for one in given for name, value in one.plain.items()}
+    addresses = {name: value for one in given for name, value in one.addresses.items()}
+    return program._replace(
+        setup=setup,
+        include=shared,
+        reads=tuple(reads),
+        models=tuple(dict.fromkeys(model for other in near for model in around.models[other])),
+        variables=tuple(one for one in variables if one not in plain),
+        examples=tuple(plain.items()),
+        addresses=tuple(addresses.items()),
+        **needs(around.texts[other] for other in near if other in around.texts),
+    )
+
+
+_DIRECTORY = re.compile(
+    r"\b(?:StaticFiles|Jinja2Templates)\(\s*(?:directory\s*=\s*)?[\"']([\w./-]*\w)[\"']"
+)
+"""A folder of files that a server of Python serves, which has to be there."""
+
+_PROJECT_NAME = re.compile(r"^name\s*=\s*[\"']([^\"'\n]+)|^\s*\"name\":\s*\"([^\"\n]+)", re.M)
+
+
+def project_name(root: str, around: RepositoryFiles) -> str:
+    """Return what the project in a folder calls itself, if it does."""
+    for name in ("pyproject.toml", "package.json"):
+        if found := _PROJECT_NAME.search(around.projects.get(join(root, name), "")):
+            return (found[1] or found[2]).rpartition("/")[2]
+    return ""
+
+
+def folder_and_set_up(path: str, around: RepositoryFiles) -> tuple[str, SetUp | None]:
+    """Return the folder that the program works in, and what installs its dependencies."""
+    root, setup = project_of(path, around.files)
+    inside = around.below(root)
+    needed = NEEDED if is_nest(around.texts.get(path, "")) else ("tsx",)
+    imported = around.imported(inside)
+    setup = fitted(setup, path, root, around.projects, imported, around.files, needed)
+    if path.endswith(".py"):
+        project = around.projects.get(join(root, "pyproject.toml"), "")
+        own = (around.texts[other] for other in inside)
+        setup = with_itself(setup, root, own, project, around.files)
+    if setup is None and path.endswith(".py") and root == dirname(path) and path in around.texts:
+        found = import_root(path, around.texts[path], "", around.modules[path], around.files)
+        root = root if found is None else found
+    return root, setup
+
+
+def set_up_of_readme(root: str, around: RepositoryFiles) -> SetUp | None:
+    """Return what installs what the README of a folder says to install."""
+    near = (one for one in around.readmes if dirname(one) == root)
+    told = (told_set_up(basename(one), around.readmes[one]) for one in near)
+    return next(filter(None, told), None)

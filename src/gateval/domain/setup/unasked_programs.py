@@ -1,0 +1,104 @@
+"""Programs that nothing here asks, each with its cause: pages, handlers, other ways. Pure."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+
+from gateval.domain.setup.channels import channel_of
+from gateval.domain.setup.found_programs import program_of
+from gateval.domain.setup.other_work import (
+    AZURE,
+    MUTE,
+    SILENT,
+    STREAMS,
+    UNSTARTED,
+    does_other_work,
+    names_other_work,
+    page_of,
+    template_of,
+)
+from gateval.domain.setup.platforms import PLATFORM, asks_a_model, is_handler
+from gateval.domain.setup.program import FoundProgram, is_asked, streams_only
+from gateval.domain.setup.repository_files import RepositoryFiles
+
+
+def with_cause(
+    program: FoundProgram, around: RepositoryFiles, programs: Sequence[FoundProgram]
+) -> FoundProgram:
+    """Return the program; one that takes no question here is refused by where it takes them, and
+    comes after what can be asked in another folder.
+    """
+    if program.refused not in {MUTE, UNSTARTED, SILENT} or program.path not in around.texts:
+        return program
+    near = "\n".join(around.texts[one] for one in around.below(program.root))
+    others = (one.score for one in programs if one.refused is None and one.root != program.root)
+    score = min(program.score, *(score - 1 for score in others), program.score)
+    return program._replace(refused=channel_of(near) or program.refused, score=score)
+
+
+def asked_elsewhere(around: RepositoryFiles) -> list[FoundProgram]:
+    """Return the program that is asked elsewhere, as on a page or over WebSocket, or that answers
+    by a model of its own, if there is one.
+    """
+    for path, text in sorted(around.texts.items(), key=lambda one: (one[0].count("/"), one[0])):
+        why = channel_of(text, models=True) or page_of(text)
+        why = why or (STREAMS if streams_only(path, text, "") else None)
+        if why and not names_other_work(path):
+            return [program_of(path, "", around)._replace(refused=why)]
+    return []
+
+
+def unstarted(known: Mapping[str, str], around: RepositoryFiles) -> list[FoundProgram]:
+    """Return the file that tells most of a library, as one that is no agent."""
+    using = [path for path in known if around.frameworks[path]]
+    made = [
+        program_of(one, known[one], around)._replace(
+            refused=template_of(one, around.texts[one]) or UNSTARTED
+        )
+        for one in using
+    ]
+    return sorted(made, key=lambda one: -one.score)[:1]
+
+
+_AZURE = re.compile(r"\bapp\.(?:http|post)\(\s*[\"'`]\w")
+
+
+def azure_functions(known: Mapping[str, str], around: RepositoryFiles) -> Iterator[FoundProgram]:
+    """Yield the handlers of Azure Functions that ask a model."""
+    for path, framework in known.items():
+        handles = "@azure/functions" in around.modules[path] and _AZURE.search(around.texts[path])
+        if handles:
+            yield program_of(path, framework, around)._replace(refused=AZURE)
+
+
+def handlers_of(around: RepositoryFiles) -> Iterator[FoundProgram]:
+    """Yield the handler of a platform that asks a model, the one called as an agent is first."""
+    found = [
+        path
+        for path, text in around.texts.items()
+        if is_handler(text)
+        and not does_other_work(path, text)
+        and (around.framework(path) or asks_a_model(f"{text}\n{around.reach.behind(path)}"))
+    ]
+    for path in sorted(found, key=lambda one: (not is_asked(one), one))[:1]:
+        yield program_of(path, around.framework(path), around)._replace(refused=PLATFORM)
+
+
+def pages_of(around: RepositoryFiles) -> Iterator[FoundProgram]:
+    """Yield the programs that draw a page around an agent."""
+    for path, text in around.texts.items():
+        why = page_of(text) if not names_other_work(path) else None
+        if why and (framework := around.framework(path)):
+            yield program_of(path, framework, around)._replace(refused=why)
+
+
+def told_page(programs: Sequence[FoundProgram], around: RepositoryFiles) -> FoundProgram | None:
+    """Return the page, no client, that alone people are told to start and asks none of these."""
+    drawn = (one for one in around.told if one in around.texts and not around.is_client(one))
+    pages = {one: why for one in drawn if (why := page_of(around.texts[one]))}
+    near = {one for path in pages for one in around.reach.from_(path)}
+    if not pages or len(pages) < len(around.told) or any(one.path in near for one in programs):
+        return None
+    one = min(pages, key=lambda each: around.told[each].place)
+    return program_of(one, around.framework(one), around)._replace(refused=pages[one])
