@@ -290,8 +290,20 @@ def _finding(model: type[BaseModel], located: _Located, also_known: Iterable[str
         known = known_keys(model, located.error["loc"][:-1])
         if len(located.path) == 1:
             known += also_known
-        return SchemaFinding(located.path, Spot.KEY, unknown_key(str(last), known))
+        said = _too_deep(model, located.path) or unknown_key(str(last), known)
+        return SchemaFinding(located.path, Spot.KEY, said)
     return SchemaFinding(located.path, located.spot, sentence(located.error))
+
+
+def _too_deep(model: type[BaseModel], path: DocumentPath) -> str:
+    """Say where a key belongs that a mapping around its own knows; empty where none does."""
+    key = str(path[-1])
+    for depth in range(len(path) - 2, 0, -1):
+        around, beside = path[:depth], path[depth]
+        if isinstance(beside, str) and key in known_keys(model, around):
+            under = quote(write_path(around))
+            return f"Unknown key {quote(key)}. It stands beside {quote(beside)}, under {under}."
+    return ""
 
 
 def known_keys(model: type[BaseModel], location: tuple[str | int, ...]) -> list[str]:

@@ -267,8 +267,14 @@ def render_compared(evals: Sequence[ComparedEval], names: tuple[str, str], scree
         terminal.line(
             f"P: the chance to look so much worse if nothing changed ({test}, one-sided)."
         )
+        terminal.line(_PLANNED_ALONE)
     return terminal.text()
 
+
+_PLANNED_ALONE = (
+    "Only planned repetitions count: those that a run adds where something looks worse lean to one "
+    "side, so a report of that run may show more."
+)
 
 _TESTS = ("Fisher", "paired permutations")
 """The test that compares passes, and the one that compares scores."""

@@ -75,6 +75,8 @@ CASES = [
     (FIXTURE, "spec:", "spec:\n  kind: good", '6:9 spec.kind: "good" is not known here. Expected golden, bad or edge. Did you mean "golden"?'),
     (FIXTURE, "spec:", "spec:\n  description:", "6:3 spec.description: Expected text, got nothing."),
     (FIXTURE, "spec:", "spec:\n  toolReplay: {tool: x}", "6:15 spec.toolReplay: Expected a list, got a mapping."),
+    (FIXTURE, "payload: {prompt: hi}", "payload: {prompt: hi}, turns: [hi]", '6:48 spec.input.turns: Unknown key "turns". It stands beside "input", under "spec".'),
+    (FIXTURE, "value: hi", "value: hi, pattern: hi", '8:35 spec.assertions[0].pattern: Unknown key "pattern". Known here: value, type, weight, severity, name, required and axis.'),
     (FIXTURE, "spec:", "spec:\n  origin: {traceID: x}", '6:12 spec.origin.traceID: Unknown key "traceID". Did you mean "traceId"?'),
     (FIXTURE, "type: prompt", "type: mail", '6:17 spec.input.type: "mail" is not known here. Expected webhook, prompt, telegram, slack or email. Did you mean "email"?'),
     (FIXTURE, "payload: {prompt: hi}", "payload: hi", '6:34 spec.input.payload: Expected a mapping, got text "hi".'),
