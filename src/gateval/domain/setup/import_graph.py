@@ -6,25 +6,17 @@ import ast
 import re
 from collections.abc import Collection, Container, Iterable, Iterator, Mapping
 from functools import lru_cache
-from posixpath import basename, dirname, join, split, splitext
+from posixpath import basename, dirname, join, splitext
+
+from gateval.domain.setup.node_imports import NodeImports
 
 _PLAIN_IMPORT = re.compile(r"^[ \t]*import[ \t]+([\w., \t]+)", re.M)
 _FROM_IMPORT = re.compile(r"^[ \t]*from[ \t]+([\w.]+)[ \t]+import[ \t]*\(?[ \t]*([\w, \t]*)", re.M)
-_NODE_IMPORT = re.compile(
-    r"""(?:\bfrom|\bimport|\brequire\(|\bimport\()\s*["']([@\w][\w./@-]*)["']"""
-)
-_TYPE = r"type\s+\w+"
-_TYPES = re.compile(
-    rf"""^import\s+(?:type\b[^"';]*|\{{\s*{_TYPE}(?:\s*,\s*{_TYPE})*\s*,?\s*\}}\s*from\s*)["'][^"'\n]*["']""",
-    re.M,
-)
 _IMPORTING_LINE = re.compile(
     r"""^.*\b(?:from|import|require)\b.*$|^\s*(?:\w+ )?"[\w./-]+"$""", re.M
 )
 _IN_BRACKETS = re.compile(r"^[ \t]*from[ \t]+[\w.]+[ \t]+import[ \t]*\(([^()]*)\)", re.M)
 _NAME = re.compile(r"[\w-]+")
-_DOTTED = re.compile(r"[\w-]+(?:\.[\w-]+)+?(?=\.[cm]?[jt]sx?\b|[^\w.-])")
-"""A name as `chat.routes`, which Node's files have, without its ending."""
 _KINDS = {".py": "py", ".go": "go"}
 
 MOST_REACHED = 150
@@ -56,28 +48,25 @@ def python_modules(text: str) -> set[str]:
     return found
 
 
-def node_packages(text: str) -> set[str]:
-    """Return the packages that a JavaScript or TypeScript file imports, but for types alone."""
-    return set(_NODE_IMPORT.findall(_TYPES.sub("", text)))
-
-
 def importing_names(text: str) -> frozenset[str]:
     """Return every name on the lines with which a file imports."""
     lines = _IMPORTING_LINE.findall(text) + _IN_BRACKETS.findall(text)
-    return frozenset(
-        name for line in lines for one in (_NAME, _DOTTED) for name in one.findall(line)
-    )
+    return frozenset(name for line in lines for name in _NAME.findall(line))
 
 
 class ImportGraph:
-    """Which files a file imports, by their names alone, and which these import."""
+    """Which files a file imports, and which these import: of Node by their places, else by their
+    names alone.
+    """
 
     def __init__(self, texts: Mapping[str, str]) -> None:
-        self._names = {path: importing_names(text) for path, text in texts.items()}
+        self._node = NodeImports(texts)
+        self._names = {
+            path: importing_names(text) for path, text in texts.items() if _kind(path) != "node"
+        }
         self._by_stem: dict[tuple[str, str], list[str]] = {}
         for path in sorted(texts):
-            for stem in {_stem(path), _package(path)} - {""}:
-                self._by_stem.setdefault((_kind(path), stem), []).append(path)
+            self._by_stem.setdefault((_kind(path), _stem(path)), []).append(path)
         self._texts = texts
         self._reached: dict[str, tuple[str, ...]] = {}
         self._behind: dict[str, str] = {}
@@ -112,6 +101,9 @@ class ImportGraph:
         """Return the files that a file imports itself."""
         if path not in self._next:
             kind = _kind(path)
+            if kind == "node":
+                self._next[path] = self._node.of(path)
+                return self._next[path]
             found = (self._by_stem.get((kind, name), []) for name in sorted(self._names[path]))
             near = (other for others in found for other in _nearest(path, others))
             self._next[path] = list(dict.fromkeys(near))
@@ -186,14 +178,7 @@ def _stem(path: str) -> str:
     if path.endswith(".go"):
         return basename(dirname(path))
     stem = splitext(basename(path))[0]
-    return basename(dirname(path)) if stem in {"__init__", "index"} else stem
-
-
-def _package(path: str) -> str:
-    """Return the folder of a package of Node, whose own file is `src/index`; "" for others."""
-    folder, own = split(dirname(path))
-    index = _kind(path) == "node" and own == "src" and splitext(basename(path))[0] == "index"
-    return basename(folder) if index else ""
+    return basename(dirname(path)) if stem == "__init__" else stem
 
 
 def _kind(path: str) -> str:

@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Container, Iterator
 
-from gateval.domain.setup.import_graph import node_packages, python_modules
+from gateval.domain.setup.import_graph import python_modules
+from gateval.domain.setup.node_imports import node_packages
 
 PYTHON = {
     "agents": "OpenAI Agents",
@@ -96,7 +97,38 @@ NODE = {
     "@aws-sdk/client-bedrock-agent-runtime": "Amazon Bedrock",
     "@aws-sdk/client-bedrock-agentcore": "Amazon Bedrock",
     "@aws-sdk/client-bedrock-runtime": "Amazon Bedrock",
+    "bedrock-agentcore": "Amazon Bedrock",
+    "beeai-framework": "BeeAI",
+    "@openai/codex-sdk": "OpenAI Codex",
+    "@github/copilot-sdk": "GitHub Copilot SDK",
+    "@browserbasehq/stagehand": "Stagehand",
+    "@tanstack/ai": "TanStack AI",
+    "@ax-llm/ax": "Ax",
+    "@coinbase/agentkit": "Coinbase AgentKit",
+    "kaibanjs": "KaibanJS",
+    "mcp-use": "mcp-use",
+    "modelfusion": "ModelFusion",
+    "langbase": "Langbase",
+    "@letta-ai/letta-client": "Letta",
+    "@anthropic-ai/bedrock-sdk": "Anthropic SDK",
+    "@anthropic-ai/vertex-sdk": "Anthropic SDK",
+    "@azure/openai": "OpenAI SDK",
+    "@azure/ai-agents": "Azure AI Agents",
+    "@azure/ai-projects": "Azure AI Agents",
+    "@azure-rest/ai-inference": "Azure AI Inference",
+    "@google-cloud/vertexai": "Vertex AI",
+    "@huggingface/inference": "Hugging Face Hub",
+    "@ibm-cloud/watsonx-ai": "watsonx.ai",
+    "@openrouter/sdk": "OpenRouter SDK",
+    "@cerebras/cerebras_cloud_sdk": "Cerebras SDK",
+    "together-ai": "Together SDK",
+    "replicate": "Replicate",
+    "portkey-ai": "Portkey",
 }
+"""Packages of Node, the more telling ones first, and what people call them."""
+
+_CLIENTS = ("@langchain/langgraph-sdk", "@voltagent/sdk", "@mastra/client-js", "@langchain/react")
+"""Packages of Node that ask an agent that is deployed, whose family is known."""
 
 _MODEL = re.compile(
     r"""["'](?:(openai|anthropic|google-gla|google|gemini|azure|openrouter|ollama)[:/])?"""
@@ -148,7 +180,7 @@ def framework_of(path: str, text: str, own: Container[str] = ()) -> str:
         modules = {one for one in python_modules(text) if one.partition(".")[0] not in own}
         names = (PYTHON[key] for key in PYTHON if any(_is(module, key) for module in modules))
     else:
-        packages = node_packages(text)
+        packages = {one for one in node_packages(text) if not one.startswith(_CLIENTS)}
         names = (NODE[key] for key in NODE if any(_is_package(one, key) for one in packages))
     plain = OVER_HTTP if _PROVIDER.search(text) and _SENDS.search(text) else ""
     return next(names, "Amazon Bedrock" if _BEDROCK.search(text) else plain)
@@ -176,6 +208,11 @@ def _is(module: str, key: str) -> bool:
 
 def _is_package(package: str, key: str) -> bool:
     return package == key or package.startswith(f"{key.rstrip('/')}/")
+
+
+def is_known(package: str) -> bool:
+    """Whether a package of Node is a library of models or agents that is known."""
+    return any(_is_package(package, key) for key in NODE)
 
 
 def _library_of(text: str) -> str:

@@ -30,11 +30,15 @@ _OWN_ROUTE = re.compile(r"\.post\(\s*[\"'`]/(?![\w/-]*copilot)")
 _COPILOT = re.compile(r"\bnew CopilotRuntime\b")
 
 QUEUED = Refusal(
-    "hands the question to a job (of Inngest, Workflow or the like), which answers elsewhere.",
+    "hands the question to a job (of Inngest, Trigger.dev, Temporal, Workflow or the like), which "
+    "answers elsewhere.",
     "Name the function that the job calls, `gateval init FILE:OBJECT` (docs/guides/bridges.md). "
     "`gateval init --model PROVIDER/MODEL` writes an Agent that runs no program.",
 )
-_QUEUED = re.compile(r"\binngest\.send\(|\bfrom\s*[\"']workflow/api[\"']")
+_QUEUED = re.compile(
+    r"\binngest\.send\(|\bfrom\s*[\"'](?:workflow/api|@trigger\.dev/sdk(?:/v\d)?|@temporalio/client"
+    r"|@upstash/workflow(?:/[\w-]+)?|@restatedev/restate-sdk-clients)[\"']"
+)
 
 
 def ag_ui_path(text: str, behind: str) -> str:

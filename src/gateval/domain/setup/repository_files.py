@@ -13,13 +13,13 @@ from gateval.domain.setup.declared import DECLARING
 from gateval.domain.setup.go_programs import is_go_entry
 from gateval.domain.setup.import_graph import (
     ImportGraph,
-    node_packages,
     python_modules,
     roots_of,
     sees,
 )
 from gateval.domain.setup.libraries import PLAIN_NAMES, framework_of, models_in
 from gateval.domain.setup.nest import is_nest
+from gateval.domain.setup.node_imports import node_packages
 from gateval.domain.setup.platforms import served_otherwise
 from gateval.domain.setup.program import server_of
 from gateval.domain.setup.program_install import PROJECT_TEXTS

@@ -7,12 +7,14 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from gateval.domain.setup.channels import channel_of
 from gateval.domain.setup.found_programs import program_of
+from gateval.domain.setup.node_hosts import host_of, unknown_in
 from gateval.domain.setup.other_work import (
     AZURE,
     MUTE,
     SILENT,
     STREAMS,
     UNSTARTED,
+    Refusal,
     does_other_work,
     names_other_work,
     page_of,
@@ -31,22 +33,34 @@ def with_cause(
     """
     if program.refused not in {MUTE, UNSTARTED, SILENT} or program.path not in around.texts:
         return program
-    near = "\n".join(around.texts[one] for one in around.below(program.root))
+    near = around.below(program.root)
     others = (one.score for one in programs if one.refused is None and one.root != program.root)
     score = min(program.score, *(score - 1 for score in others), program.score)
-    return program._replace(refused=channel_of(near) or program.refused, score=score)
+    why = channel_of("\n".join(around.texts[one] for one in near))
+    hosts = ((one, host_of(around.texts[one])) for one in near if not why)
+    path, why = next(((one, host) for one, host in hosts if host), (program.path, why))
+    return program._replace(path=path, refused=why or program.refused, score=score)
 
 
 def asked_elsewhere(around: RepositoryFiles) -> list[FoundProgram]:
     """Return the program that is asked elsewhere, as on a page or over WebSocket, or that answers
     by a model of its own, if there is one.
     """
-    for path, text in sorted(around.texts.items(), key=lambda one: (one[0].count("/"), one[0])):
-        why = channel_of(text, models=True) or page_of(text)
-        why = why or (STREAMS if streams_only(path, text, "") else None)
-        if why and not names_other_work(path):
-            return [program_of(path, "", around)._replace(refused=why)]
+    nearest = sorted(around.texts, key=lambda one: (names_other_work(one), one.count("/"), one))
+    for cause in (_own_way, host_of, _works_for_others, unknown_in):
+        for path in nearest:
+            if why := cause(around.texts[path]):
+                return [program_of(path, "", around)._replace(refused=why)]
     return []
+
+
+def _own_way(text: str) -> Refusal | None:
+    streams = STREAMS if streams_only("", text, "") else None
+    return channel_of(text, models=True) or page_of(text) or streams
+
+
+def _works_for_others(text: str) -> Refusal | None:
+    return host_of(text, beside=True)
 
 
 def unstarted(known: Mapping[str, str], around: RepositoryFiles) -> list[FoundProgram]:

@@ -1,0 +1,145 @@
+"""What starts and asks an agent of Node in our place, and packages of npm that no bridge drives.
+
+Each is a line: how its package is called, and what a program that imports it is. What a program
+says is read, never run. Pure.
+"""
+
+from __future__ import annotations
+
+import re
+
+from gateval.domain.setup.libraries import is_known
+from gateval.domain.setup.node_imports import node_packages
+from gateval.domain.setup.other_work import Refusal
+
+_HOSTS = (
+    (
+        r"@temporalio/(?:worker|client|workflow|activity)",
+        "a worker of Temporal, which its server gives work",
+    ),
+    (r"@restatedev/restate-sdk[\w-]*", "a service of Restate, which its server asks"),
+    (r"@trigger\.dev/sdk", "a task of Trigger.dev, whose server alone starts it"),
+    (r"@hatchet-dev/typescript-sdk", "a task of Hatchet, whose server alone starts it"),
+    (r"@upstash/workflow", "a workflow of Upstash, whose QStash alone calls its steps"),
+    (r"workflow|@workflow/[\w-]+", "a workflow of the Workflow SDK, which its own build runs"),
+    (r"@convex-dev/agent|convex/server", "a function of Convex, which its deployment runs"),
+    (
+        r"agents|@cloudflare/ai-chat|@cloudflare/think|@cloudflare/agents",
+        "an agent of Cloudflare, which Workers keep as a Durable Object and a page asks",
+    ),
+    (r"apify", "an Actor of Apify, which takes its input from that platform"),
+    (
+        r"@elizaos/core",
+        "a project of elizaOS, whose program `elizaos` starts it and whose channels ask it",
+    ),
+    (r"@xmtp/(?:agent|node)-sdk", "an agent of XMTP, which messages of that network ask"),
+    (
+        r"@botpress/(?:sdk|runtime|cognitive|client|llmz)|llmz",
+        "a bot of Botpress, which its cloud or its channels ask",
+    ),
+    (r"botkit", "a bot of Botkit, which its channels ask"),
+    (
+        r"@microsoft/agents-[\w-]+",
+        "an agent of the Microsoft 365 Agents SDK, which its channels send activities",
+    ),
+    (r"@microsoft/spark\.\w+", "an app of Teams AI, which its channels send activities"),
+    (
+        r"firebase-functions(?:/[\w/]+)?",
+        "a function of Firebase, which its emulator or its cloud starts",
+    ),
+    (
+        r"@google-cloud/functions-framework",
+        "a function of Google Cloud, which its own program starts",
+    ),
+    (
+        r"@netlify/(?:functions|edge-functions)",
+        "a function of Netlify, which its own program starts",
+    ),
+    (
+        r"@twilio/runtime-handler|@twilio-labs/serverless-runtime-types",
+        "a function of Twilio, which its own runtime starts",
+    ),
+    (r"sst", "a function of SST, which its platform starts"),
+    (r"n8n-workflow", "a node of n8n, which its workflows ask"),
+    (r"eve", "an agent of Eve, which its program `eve` starts and its channels ask"),
+    (r"@flue/[\w-]+", "an agent of Flue, which its own program starts"),
+)
+"""Packages, and what a program is that imports one: it is started and asked elsewhere."""
+
+_BESIDE = (
+    (r"@a2a-js/sdk/client", "a client of an A2A agent that runs elsewhere"),
+    (
+        r"@langchain/langgraph-sdk|langgraph-nextjs-api-passthrough",
+        "a client of a LangGraph server that runs elsewhere",
+    ),
+    (
+        r"@aws-sdk/client-bedrock-agent-runtime|@aws-sdk/client-bedrock-agentcore",
+        "a client of an agent that runs in Amazon Bedrock",
+    ),
+    (
+        r"@google-cloud/dialogflow[\w-]*",
+        "a client of an agent of Dialogflow that runs in its cloud",
+    ),
+    (
+        r"@microsoft/agents-copilotstudio-client",
+        "a client of an agent of Copilot Studio that runs in its cloud",
+    ),
+    (
+        r"@apollo/server|graphql-yoga|@nestjs/graphql",
+        "a server of GraphQL, whose queries `init` does not write",
+    ),
+    (r"@trpc/server", "a server of tRPC, whose calls `init` does not write"),
+    (
+        r"@modelcontextprotocol/sdk/server[\w/.-]*|@modelcontextprotocol/server|fastmcp",
+        "a server of MCP, which gives tools to agents",
+    ),
+    (r"@hashbrownai/[\w-]+", "a page of hashbrown, which a person types into"),
+    (
+        r"@e2b/code-interpreter|e2b|@vercel/sandbox|@daytonaio/sdk",
+        "a program that works in a sandbox of a cloud",
+    ),
+)
+"""The same of programs that ask others or work for them, where nothing else says more."""
+
+_HINT = (
+    "Name a function that takes the question and asks the model, `gateval init FILE:FUNCTION` "
+    "(docs/guides/bridges.md); or write the Agent by hand: a command (`runtime: {type: command}`), "
+    "a server (`{type: http}`) or a bridge of your own (`runtime.framework`) starts it."
+)
+
+_UNKNOWN = re.compile(
+    r"(?:^|[/@-])(?:agents?|agent-?kit|agentic|llms?|genai|ai|gpt|(?:chat|ai)-?bots?|bots?"
+    r"|assistants?)(?:[/-]|$)"
+)
+_OF_PAGES = re.compile(
+    r"^@ai-sdk/(?:vue|svelte|ui-utils|rsc|provider\b)|^@assistant-ui/|^ai/rsc|^agents/client"
+    r"|ui(?:$|/)|react|[/-](?:css|icons|types?)$"
+)
+
+
+def host_of(text: str, *, beside: bool = False) -> Refusal | None:
+    """Return why a program of this text is asked elsewhere, by what it imports; `beside` also why
+    one is no agent that asks others, or that works for them.
+    """
+    packages = sorted(one for one in node_packages(text) if not _OF_PAGES.search(one))
+    for name, what in (*_HOSTS, *(_BESIDE if beside else ())):
+        kind = re.compile(rf"(?:{name})(?:/[\w./-]+)?")
+        found = next((one for one in packages if kind.fullmatch(one)), "")
+        if found:
+            return Refusal(f"is {what} (it imports `{found}`), and nothing here asks it.", _HINT)
+    return None
+
+
+def unknown_in(text: str) -> Refusal | None:
+    """Return why nothing tells how a program is asked that imports an unknown library of agents."""
+    packages = sorted(one for one in node_packages(text) if not _OF_PAGES.search(one))
+    found = next((one for one in packages if _UNKNOWN.search(one) and not is_known(one)), "")
+    return (
+        Refusal(
+            f"imports `{found}`, for which there is no bridge, and has no route or input that a "
+            "question could go to.",
+            _HINT,
+        )
+        if found
+        else None
+    )

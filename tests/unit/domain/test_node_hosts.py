@@ -1,0 +1,77 @@
+"""Programs of Node whose library is not known, or whose platform asks them, and what they import."""
+
+from __future__ import annotations
+
+import pytest
+
+from gateval.domain.setup.node_imports import NodeImports
+from tests.unit.domain.test_programs_of_strangers import found
+
+ROUTE = "import { answer } from '%s';\nexport async function POST(req) {\n  const { messages } = await req.json();\n  return answer(messages);\n}\n"
+MODEL = (
+    "import OpenAI from 'openai';\nexport const answer = () => new OpenAI().responses.create({});\n"
+)
+
+
+@pytest.mark.parametrize(
+    ("files", "why"),
+    [
+        ({"src/worker.ts": "import { Worker } from '@temporalio/worker';\n", "src/acts.ts": MODEL}, "is a worker of Temporal, which its server gives work (it imports `@temporalio/worker`)"),
+        ({"src/server.ts": "import { AIChatAgent } from '@cloudflare/ai-chat';\nexport class Chat extends AIChatAgent {}\n"}, "is an agent of Cloudflare"),
+        ({"agent/agent.ts": "import { defineAgent } from 'eve';\nexport default defineAgent({});\n"}, "is an agent of Eve"),
+        ({"src/index.ts": "import { Sandbox } from 'e2b';\nconst box = await Sandbox.create('codex');\n"}, "is a program that works in a sandbox of a cloud (it imports `e2b`)"),
+        ({"src/chat.ts": "import { Client } from '@langchain/langgraph-sdk';\nnew Client({ apiUrl });\n"}, "is a client of a LangGraph server that runs elsewhere"),
+        ({"src/desk.ts": "import { makeAgent } from '@acme/agent-kit';\nmakeAgent({});\n"}, "imports `@acme/agent-kit`, for which there is no bridge"),
+    ],
+    ids=["temporal", "cloudflare", "eve", "sandbox", "client", "unknown"],
+)  # fmt: skip
+def test_what_nothing_asks_says_who_does_and_by_which_import(
+    files: dict[str, str], why: str
+) -> None:
+    (program,) = found({**files, "package.json": "{}"})
+    assert program.refused is not None
+    assert program.refused.why.startswith(why)
+    assert "gateval init FILE:FUNCTION" in program.refused.hint
+
+
+@pytest.mark.parametrize(
+    ("module", "place"),
+    [
+        ("../../../lib/answer", "lib/answer.ts"),
+        ("../../../lib/answer.js", "lib/answer.ts"),
+        ("@/lib/answer", "src/lib/answer.tsx"),
+        ("~/answer", "src/answer/index.ts"),
+        ("@acme/answer", "packages/answer/src/index.ts"),
+    ],
+)
+def test_a_route_that_reaches_a_model_through_its_imports_is_the_agent(
+    module: str, place: str
+) -> None:
+    (first,) = found({"app/api/chat/route.ts": ROUTE % module, place: MODEL})
+    assert (first.path, first.framework) == ("app/api/chat/route.ts", "OpenAI SDK")
+
+
+@pytest.mark.parametrize("module", ["answer", "../answer", "@acme/lib", "@acme/other/answer"])
+def test_a_name_alike_in_another_place_is_no_import(module: str) -> None:
+    files = {"app/api/chat/route.ts": ROUTE % module, "lib/answer.ts": MODEL}
+    assert all(one.path != "app/api/chat/route.ts" for one in found(files))
+
+
+def test_a_route_that_imports_a_task_for_its_type_or_starts_it_is_no_agent() -> None:
+    route = "import { tasks } from '@trigger.dev/sdk';\nimport type { answer } from '@/trigger/answer';\nexport async function POST(req) {\n  const { prompt } = await req.json();\n  return Response.json(await tasks.trigger('answer', { prompt }));\n}\n"
+    task = "import { task } from '@trigger.dev/sdk';\n" + MODEL
+    first, *_ = found({"app/api/chat/route.ts": route, "trigger/answer.ts": task})
+    assert first.refused is not None
+    assert "a task of Trigger.dev" in first.refused.why
+
+
+def test_what_nuxt_gives_without_an_import_is_followed() -> None:
+    texts = {
+        "server/api/chat.post.ts": "export default defineEventHandler((event) => answer(event));",
+        "server/utils/model.ts": MODEL,
+        "other/server/utils/model.ts": MODEL,
+        "app/x.ts": "answer();",
+    }
+    imports = NodeImports(texts)
+    assert imports.of("server/api/chat.post.ts") == ["server/utils/model.ts"]
+    assert imports.of("app/x.ts") == []
