@@ -78,7 +78,9 @@ def excerpts(before: JsonValue, after: JsonValue) -> tuple[str, str]:
 
 def same(one: JsonValue, other: JsonValue) -> bool:
     """Whether two values are equal as JSON; in Python `1 == True`."""
-    return canonical_json(one) == canonical_json(other)
+    if type(one) is type(other) is str:
+        return one == other
+    return one is other or canonical_json(one) == canonical_json(other)
 
 
 def _differing(before: JsonValue, after: JsonValue) -> tuple[JsonValue, JsonValue]:

@@ -21,7 +21,7 @@ from urllib.parse import unquote, urlsplit
 
 from pydantic import Field, ValidationError
 
-from gateval.domain.base import Sha, Value, is_sha
+from gateval.domain.base import Sha, Value, is_sha, known_of_last
 from gateval.domain.paths import folder_of, match_any, path_of_text, path_text, show_path
 from gateval.domain.strict_json import NotStrictJson, read_json
 from gateval.errors import RepositoryError
@@ -87,17 +87,16 @@ def under(path: str, roots: Collection[str]) -> bool:
 
 
 def has_folder(tree: Tree, path: str) -> bool:
-    """Whether an entry stands below `path`, whose links are not followed; the root always is one.
-
-    Git gives entries sorted, so mostly a look at one place tells.
-    """
-    prefix, paths = f"{path}/", list(tree)
+    """Whether an entry stands below `path`, whose links are not followed; the root is a folder."""
+    prefix, paths = f"{path}/", sorted_paths(tree)
     here = bisect_left(paths, prefix)
-    return (
-        not path
-        or any(found.startswith(prefix) for found in paths[here : here + 1])
-        or any(found.startswith(prefix) for found in paths)
-    )
+    return not path or any(found.startswith(prefix) for found in paths[here : here + 1])
+
+
+@known_of_last
+def sorted_paths(tree: Tree) -> Sequence[str]:
+    """Return all paths of a tree, sorted, so that a folder's files stand together."""
+    return sorted(tree)
 
 
 MOST_HOPS = 40
@@ -225,7 +224,7 @@ class FileRules(Value):
 
     def contents(self, tree: Tree, hidden: Collection[str]) -> Contents:
         """Return what of this tree a candidate gets. `hidden` is what none gets."""
-        paths = sorted(tree)
+        paths = sorted_paths(tree)
         roots = {path_of_text(root) for root in self.roots}
         found = {path for root in roots for path in below(paths, root)}
         for pattern in map(path_of_text, self.patterns):

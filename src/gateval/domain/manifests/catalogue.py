@@ -156,6 +156,18 @@ class Catalogue:
         """The JudgeCalibration of this name."""
         return self._calibrations.get(name)
 
+    def selection(self, evaluation: Eval) -> tuple[Fixture, ...]:
+        """What `select_fixtures` returns of it, made once for each Eval."""
+        known = self._selections.get(id(evaluation))
+        if known is None:
+            known = (evaluation, tuple(_selected(evaluation, self)))
+            self._selections[id(evaluation)] = known  # held, so that no other gets its id
+        return known[1]
+
+    @cached_property
+    def _selections(self) -> dict[int, tuple[Eval, tuple[Fixture, ...]]]:
+        return {}
+
     def labelled(self, labels: Mapping[str, str]) -> tuple[Fixture, ...]:
         """The fixtures that carry all of these labels; none for no labels."""
         candidates = [self._by_label.get(label, ()) for label in labels.items()]
@@ -200,6 +212,10 @@ def select_fixtures(evaluation: Eval, catalogue: Catalogue) -> tuple[Fixture, ..
 
     The name of a template with cases stands for all of them. Those with vars have the Eval's own.
     """
+    return catalogue.selection(evaluation)
+
+
+def _selected(evaluation: Eval, catalogue: Catalogue) -> Iterator[Fixture]:
     selector = evaluation.fixture_selector
     chosen = (
         {one.name: one for one in catalogue.labelled(selector.match_labels)} if selector else {}
@@ -211,7 +227,7 @@ def select_fixtures(evaluation: Eval, catalogue: Catalogue) -> tuple[Fixture, ..
     filled = catalogue.filled.get(evaluation.name)
     if filled:
         chosen = {name: filled.get(name, fixture) for name, fixture in chosen.items()}
-    return tuple(chosen[name] for name in sorted(chosen))
+    return (chosen[name] for name in sorted(chosen))
 
 
 def by_name(manifests: Sequence[Manifest]) -> Mapping[str, Manifest]:

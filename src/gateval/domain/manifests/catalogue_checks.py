@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterator, Mapping, Sequence
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from itertools import chain
 from typing import TypeVar
 
 from gateval.domain.manifests.agent import MODEL_RUNTIME, Agent
@@ -53,11 +54,11 @@ def reference_problems(broken: Broken, catalogue: Catalogue) -> Iterator[Problem
 
 def _missing(kind: str, name: str, catalogue: Catalogue) -> str:
     """Say that there is no such manifest; the empty string if there is, usable or not."""
-    known: Sequence[Agent] | Sequence[Fixture] | Sequence[Calibration]
+    known: Iterable[Agent | Fixture | Calibration]
     called = kind
     if kind == "Agent":
         there = catalogue.agent(name) is not None
-        known = (*catalogue.agents, *catalogue.found)
+        known = chain(catalogue.agents, catalogue.found)
     elif kind == "EvalFixture":
         there = catalogue.fixture(name) is not None or bool(catalogue.family(name))
         known, called = catalogue.fixtures, "fixture"

@@ -286,7 +286,11 @@ def working_directory(agent: Agent) -> str | None:
 
 
 def closure_of(agent: Agent, snapshot: Snapshot) -> Closure:
-    """Return the closure of an Agent in one revision."""
+    """Return the closure of an Agent in one revision, made once: a plan looks at it many times."""
+    return snapshot.once("closure", agent, lambda: _closure(agent, snapshot))
+
+
+def _closure(agent: Agent, snapshot: Snapshot) -> Closure:
     roots: dict[str, str] = {}
     patterns: dict[str, str] = {}
 

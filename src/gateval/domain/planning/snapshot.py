@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from typing import Any, TypeVar
 
 from gateval.domain.manifests.catalogue import Catalogue
 from gateval.domain.manifests.evaluation import ScriptedModel
@@ -12,7 +13,9 @@ from gateval.domain.manifests.fixture import all_own_roots
 from gateval.domain.manifests.gate_config import GATE_CONFIG_PATH, GateConfig, Policy
 from gateval.domain.paths import match_any, resolve_pattern
 from gateval.domain.problems import Problem, SourceLocation
-from gateval.domain.tree import Revision, Tree, below, under
+from gateval.domain.tree import Revision, Tree, below, sorted_paths, under
+
+Made = TypeVar("Made")
 
 OWN_FOLDER = ".gateval/"
 """Holds what belongs to the gate: scripted models, and results of local runs."""
@@ -104,12 +107,24 @@ class Snapshot:
     @cached_property
     def paths(self) -> Sequence[str]:
         """All paths of the tree, sorted, so that a folder's files stand together."""
-        return sorted(self.tree)
+        return sorted_paths(self.tree)
 
     @cached_property
     def submodules(self) -> Sequence[str]:
         """The paths of all submodules, sorted."""
         return [path for path in self.paths if self.tree[path].is_submodule]
+
+    @cached_property
+    def _once(self) -> dict[tuple[str, int], tuple[object, Any]]:
+        return {}
+
+    def once(self, what: str, of: object, make: Callable[[], Made]) -> Made:
+        """Return `what` of this very object in this revision, made once: neither changes."""
+        known = self._once.get((what, id(of)))
+        if known is None:
+            known = self._once[what, id(of)] = (of, make())  # held, so that no other gets its id
+        made: Made = known[1]
+        return made
 
     def below(self, root: str) -> Sequence[str]:
         """The paths of a file or of everything in a folder; "" is the whole repository."""

@@ -22,7 +22,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from enum import StrEnum
-from functools import cache
+from functools import cache, lru_cache
 from itertools import accumulate, pairwise
 from math import comb, fsum
 from typing import Annotated, NamedTuple
@@ -57,6 +57,7 @@ class Look(Value):
         return self.base + self.head
 
 
+@lru_cache(1_024)
 def looks(reps_per_fixture: int, stored: int = 0) -> tuple[Look, ...]:
     """Return the looks at a fixture for which `reps_per_fixture` trials a side are planned.
 
