@@ -9,6 +9,7 @@ import re
 import shutil
 import signal
 import subprocess
+import sys
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -364,30 +365,63 @@ def test_what_a_shard_does_not_go_on_from(desk: Repo, change: str, sentence: str
     assert len(shard.asked) == asked
 
 
-def test_what_the_policy_passes_on_is_in_no_file_of_a_job(tmp_path: Path) -> None:
-    token = "crm-7f3a9c2d1e8b4f60"
+TOKEN = "crm-7f3a9c2d1e8b4f60"
+
+
+@pytest.fixture
+def passing(tmp_path: Path) -> Repo:
+    """An agent that says what `policy.candidateEnv` passes on to it."""
     repo = Repo(tmp_path / "desk")
     repo.write(".github/gateval.yml", "policy: {candidateEnv: [CRM_TOKEN]}\n")
-    repo.write("agents/support.yaml", AGENT)
-    repo.write("agents/prompts/support.md", "Be kind.\n")
+    runtime = f"  runtime: {{type: command, command: [{sys.executable}, desk.py]}}\n"
+    agent = "apiVersion: gateval/v1\nkind: Agent\nmetadata: {name: support}\nspec:\n"
+    repo.write("agents/support/agent.yaml", agent + runtime)
+    repo.write(
+        "agents/support/desk.py", "import os\nprint('I am kind.', os.environ['CRM_TOKEN'])\n"
+    )
     repo.write(
         "evals/desk.yaml",
         EVAL.replace("  judge: {model: openai/judge}\n", "") + FIXTURE.replace("NUMBER", "1"),
     )
-    repo.write(f".gateval/scripted/{token}.yaml", "rules: [{reply: I am kind.}]\n")
-    repo.write(".gateval/scripted/support.yaml", "rules: [{reply: I am kind.}]\n")
     repo.write(".gitignore", "out/\n")
     repo.commit()
     repo.branch("next")
-    repo.write("agents/support.yaml", AGENT.replace("scripted/support", f"scripted/{token}"))
-    repo.commit("Another model")
+    repo.write("agents/support/prompt.md", "Be kinder.\n")
+    repo.commit("Another prompt")
+    return repo
+
+
+def machines_of(repo: Repo) -> Machines:
     plan = gateval(repo, "plan", "--base", "main", "--head", "next", "--json")
     (repo.path / "out").mkdir()
     (repo.path / "out/plan.json").write_text(plan.stdout)
-    machines = Machines(repo, "spread", words=(), extra={"CRM_TOKEN": token})
-    machines.job("--step", "plan", "--shards", "2")
-    # the plan of a job has the secret, the digests that others left have not: nothing is measured
-    machines.job("--shard", "1-of-1", "--round", "1", code=2)
-    files = [one for one in (repo.path / machines.parts).rglob("*") if one.is_file()]
+    return Machines(repo, "spread", words=(), extra={"CRM_TOKEN": TOKEN})
+
+
+def test_what_the_policy_passes_on_is_in_no_file_of_a_job(passing: Repo) -> None:
+    machines = machines_of(passing)
+    machines.job("--step", "plan", "--shards", "1")
+    machines.job("--shard", "1-of-1", "--round", "1")
+    machines.job("--step", "next")
+    machines.job("--step", "finish", code=0)
+    files = [one for one in (passing.path / machines.parts).rglob("*") if one.is_file()]
     assert "part.v1.json" in {one.name for one in files}
-    assert [one.name for one in files if token.encode() in content(one)] == []
+    assert any(b"I am kind. " in content(one) for one in files)
+    assert [one.name for one in files if TOKEN.encode() in content(one)] == []
+
+
+def test_what_the_policy_passes_on_and_a_file_shows_is_named_before_anything_runs(
+    passing: Repo,
+) -> None:
+    fixture = FIXTURE.replace("NUMBER", "1").replace("value: kind", f"value: {TOKEN}")
+    passing.write("evals/desk.yaml", EVAL.replace("  judge: {model: openai/judge}\n", "") + fixture)
+    passing.commit("The token in a fixture")
+    machines = machines_of(passing)
+    without = gateval(passing, *machines._command(("--step", "plan", "--shards", "1")))
+    assert without.returncode == 0, without.stderr  # a job that passes nothing on
+    for words in (("--step", "plan", "--shards", "1"), ("--shard", "1-of-1", "--round", "1")):
+        done = gateval(passing, *machines._command(words), **machines.extra)
+        assert done.returncode == 2, done.stdout + done.stderr
+        told = " ".join(done.stderr.split())
+        assert "Eval desk-eval holds the value of CRM_TOKEN, which policy.candidateEnv" in told
+        assert TOKEN not in told

@@ -20,7 +20,12 @@ from gateval.app.action.context import ActionContext, ActionEvent, reads_unsigne
 from gateval.app.action.earlier_runs import sets_stored
 from gateval.app.action.result import ActionProgress, ActionResult
 from gateval.app.action.spending import closed, closed_later, closing_on_error, opened
-from gateval.app.run.context import part_with_keys, refuse_missing_keys, refuse_unpriced
+from gateval.app.run.context import (
+    part_with_keys,
+    refuse_missing_keys,
+    refuse_shown_values,
+    refuse_unpriced,
+)
 from gateval.app.run.parts import read_part
 from gateval.app.run.recording import Taping
 from gateval.app.run.shards import claim_limit
@@ -227,6 +232,8 @@ def _runnable_part(event: ActionEvent, plan: Plan, left: Room) -> Plan | None:
         part = without_sealed(part)
     if part is not None:
         refuse_unpriced(part)
+        if event.context.inputs.step is ActionStep.RUN:
+            refuse_shown_values(part, event.context.settings)
     return part
 
 

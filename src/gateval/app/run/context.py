@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import sys
-from collections.abc import AsyncIterator, Callable, Container, Iterable, Mapping
+from collections.abc import AsyncIterator, Callable, Container, Iterable, Iterator, Mapping
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
 from functools import partial
@@ -30,6 +30,7 @@ from gateval.candidates.isolation.isolation_level import (
 from gateval.candidates.playgrounds import Playgrounds
 from gateval.candidates.program import Groups, Starter
 from gateval.candidates.team import Candidates
+from gateval.domain.base import Value
 from gateval.domain.calibration import CalibrationReplay
 from gateval.domain.manifests.catalogue import embedding_models
 from gateval.domain.manifests.evaluation import SCRIPTED_PROVIDER
@@ -104,6 +105,36 @@ def refuse_unpriced_models(models: Iterable[str], policy: Policy) -> None:
             f"config, in US dollars for a million tokens (`{unknown[0]}: {{input: 0.5, output: "
             "1.5}`), or limit tokens instead (policy.gateway.tokensPerRun).",
         )
+
+
+def refuse_shown_values(plan: Plan, settings: Settings) -> None:
+    """Raise `UsageError` where the plan holds what `policy.candidateEnv` passes on, and other jobs
+    put the results together: those have no such value, and so not the digest of what had it.
+    """
+    passed = plan.policy.candidate_env
+    if not passed:
+        return
+    for kind, name, held in _parts(plan):
+        if settings.redactor(passed).value(held) is held:
+            continue
+        shown = [one for one in passed if settings.redactor((one,)).value(held) is not held]
+        raise UsageError(
+            f"{kind} {name} holds the value of {listing(shown)}, which policy.candidateEnv passes "
+            "on as a secret: what this job leaves for others could not be told from another run.",
+            hint="Take the value out of the files, or the name out of policy.candidateEnv and, if "
+            "it is no secret, into `env` of the Agent's runtime.",
+        )
+
+
+def _parts(plan: Plan) -> Iterator[tuple[str, str, Value]]:
+    """Yield what the digests of a plan are made of, a fixture at a time, and what it is called."""
+    for agent in plan.agents:
+        yield "Agent", agent.name, agent
+    for planned in plan.evals:
+        for held in (planned.replace(fixtures=()), *planned.fixtures):
+            yield "Eval", planned.shown_name, held
+    for model in (model for side in plan.scripts for model in side.models):
+        yield "The scripted model", model.name, model
 
 
 def part_with_keys(plan: Plan, settings: Settings) -> Plan | None:

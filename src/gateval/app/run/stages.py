@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from gateval.adapters.git.repository import GitRepository
 from gateval.adapters.results_folder import ResultsFolder
-from gateval.app.run.context import refuse_missing_keys, refuse_unpriced
+from gateval.app.run.context import refuse_missing_keys, refuse_shown_values, refuse_unpriced
 from gateval.app.run.recording import NO_TAPING, Taping
 from gateval.app.run.shards import (
     NOT_KILLED,
@@ -165,6 +165,7 @@ class Machine:
         from gateval.app.run.measure import measure
         from gateval.app.run.sealing import MeasuredRun, seal_results
 
+        refuse_shown_values(self.plan, self.settings)
         if piece.stage is None:
             shown = self.settings.redactor(self.plan.policy.candidate_env).value(self.plan)
             info = RunInfo(run=self.folder.run, usd=0.0 if self.plan.allowance else None)
