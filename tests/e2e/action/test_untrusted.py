@@ -184,6 +184,14 @@ def test_a_token_that_may_not_read_the_pull_request(shop: GitHubShop) -> None:
     assert "::warning" not in ended.log, "this step needs no more than `contents: read`"
 
 
+def test_a_value_that_is_passed_on_and_stands_in_a_manifest_is_named(shop: GitHubShop) -> None:
+    shop.push_main(**{".github__gateval.yml": "policy: {candidateEnv: [CRM_TOKEN]}\n"})
+    job = shop.on_pull(shop.open_pull(SAME))
+    ended = job.run_action(inputs={"step": "run"}, CRM_TOKEN="scripted/support")
+    assert ended.code == 2, ended.errors
+    assert "Agent support holds the value of CRM_TOKEN" in ended.errors + ended.log
+
+
 def test_a_head_that_moved_on_since(shop: GitHubShop) -> None:
     pull = shop.open_fork_pull(SAME)
     old = pull.head_sha
