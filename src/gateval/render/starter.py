@@ -261,10 +261,13 @@ def first_question(program: FoundProgram | None) -> str:
 
 def payload_of(program: FoundProgram | None, inputs: Iterable[str]) -> dict[str, str]:
     """Return the payload of the first question, each value as JSON; `inputs` are the names in it
-    beside `prompt` that take the question.
+    beside `prompt` that take the question. It is `text` where `prompt` holds a message.
     """
     question = json.dumps(first_question(program), ensure_ascii=False)
-    return {**dict(program.more if program else ()), **dict.fromkeys(("prompt", *inputs), question)}
+    more = dict(program.more if program else ())
+    more = {name: value.replace(json.dumps(PROMPT), question) for name, value in more.items()}
+    own = "text" if "prompt" in more else "prompt"
+    return {**more, **dict.fromkeys((own, *inputs), question)}
 
 
 def eval_file(

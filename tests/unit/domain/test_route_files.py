@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 
 from gateval.render.starter import payload_of
@@ -111,3 +113,25 @@ def test_what_a_type_lets_be_left_out_may_be_missed_aloud() -> None:
 def test_a_prompt_that_speaks_of_input_is_no_program() -> None:
     text = "import { tool } from 'ai';\nexport const prompt = `Don't use input() here`;\nmake(prompt);\n"
     assert [one.refused is None for one in found({"lib/prompts.ts": text})] in ([], [False])
+
+
+OF_A_TYPE = "import type { Told } from '@/lib/store';\ntype Thread = string;\nexport async function POST(req) {\n  const { prompt, threadId } = (await req.json()) as {\n    prompt: Told;\n    threadId: Thread;\n  };\n  add(prompt);\n}\n"
+APPENDED = "import { convertToModelMessages } from 'ai';\nexport async function POST(req) {\n  const { message, id } = await req.json();\n  const messages = convertToModelMessages([...(await past(id)), message]);\n}\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "payload"),
+    [
+        (OF_A_TYPE, {"threadId": "gateval", "prompt": {"role": "user", "content": "What can you help me with?"}, "text": "What can you help me with?"}),
+        (APPENDED, {"message": {"id": "gateval", "role": "user", "parts": [{"type": "text", "text": "What can you help me with?"}]}, "prompt": "What can you help me with?"}),
+        ("export async function POST(req) {\n  const { message } = await req.json();\n  go(message.content);\n}\n", {"message": {"role": "user", "content": "What can you help me with?"}, "prompt": "What can you help me with?"}),
+    ],
+    ids=["its type", "appended", "its content"],
+)  # fmt: skip
+def test_a_question_is_a_message_where_a_route_reads_one(
+    text: str, payload: dict[str, object]
+) -> None:
+    files = {"src/lib/store.ts": "import OpenAI from 'openai';\nexport type Told = OpenAI.Chat.ChatCompletionMessageParam & { id?: string };\n"}  # fmt: skip
+    first, *_ = found({"src/app/api/chat/route.ts": ASKS + text, **files, "package.json": "{}"})
+    given = payload_of(first, first.inputs)
+    assert {key: json.loads(value) for key, value in given.items()} == payload

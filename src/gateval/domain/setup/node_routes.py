@@ -12,8 +12,8 @@ from collections.abc import Container, Iterator, Sequence
 from typing import Any, NamedTuple
 
 from gateval.domain.setup.invocation import ANSWERED, ASKED, MESSAGES, PROMPT, Invocation
-from gateval.domain.setup.node_text import braced, definition, parts
-from gateval.domain.setup.node_types import NodeTypes
+from gateval.domain.setup.node_text import braced, definition, parts, rest_of_statement
+from gateval.domain.setup.node_types import NodeTypes, asked_message, message_in
 from gateval.domain.setup.openapi import SOME_TEXT, is_identity, takes_question
 from gateval.domain.setup.program import BESIDE, is_asked
 from gateval.domain.setup.zod import schema_fields
@@ -63,7 +63,9 @@ _OF_A_MODEL = re.compile(
 _AI_SDK = re.compile(
     r"\b(?:pipe|to|create)\w*(?:U[iI]MessageStream|AgentUIStream|DataStream|AIStream)(?:To)?Response\("
 )
-_OF_THE_PAGE = re.compile(r"\bconvertTo(?:Model|Core)Messages\(|\bUIMessage\b|\buiMessages\s*:")
+_OF_THE_PAGE = re.compile(
+    r"\bconvertTo(?:Model|Core)Messages\(|\bUIMessage\b|\buiMessages\s*:|\.parts\??\.(?:map|filter|find|some|flatMap)\("
+)
 """How a handler shows that it takes messages as the page of the AI SDK has them."""
 
 _EVENT_STREAM = re.compile(r"text/event-stream|\bstreamSSE\(")
@@ -97,7 +99,7 @@ def likeliest(
 
 def asked_at(route: NodeRoute, types: NodeTypes) -> Invocation:
     """Return how a route is asked."""
-    fields = body_of(route.handler, types)
+    fields = _asked_as_message(body_of(route.handler, types), route.handler)
     field = question_in(fields)
     if _OF_THE_PAGE.search(route.handler) and field == MESSAGES:
         more = {one: value for one, value in fields.items() if one not in {MESSAGES, "id"}}
@@ -110,12 +112,16 @@ def asked_at(route: NodeRoute, types: NodeTypes) -> Invocation:
         answer=answer,
         stream=stream,
         body=json.dumps(fields) if field and len(fields) > 1 else "",
-        sure=takes_question(field.rpartition(".")[2]),
+        sure=takes_question(field.partition(".parts")[0].rpartition(".")[2]),
     )
 
 
 def question_in(fields: dict[str, Any]) -> str:
     """Put the question into the field of a body that takes it, and return its name; "" for none."""
+    for name, value in fields.items():
+        if takes_question(name) and (message := asked_message(value)):
+            fields[name] = message
+            return f"{name}.{'parts' if 'parts' in message else 'content'}"
     texts = [one for one, value in fields.items() if isinstance(value, str) and one != MESSAGES]
     known = [one for one in ASKED if one in texts]
     known += [MESSAGES] if MESSAGES in fields else []
@@ -151,7 +157,8 @@ def body_of(handler: str, types: NodeTypes) -> dict[str, Any]:
     named = [one[1] for one in (*_BODY_TYPE.finditer(handler), *_REQUEST.finditer(handler))]
     for pattern in (_KEYS, _BODY):
         for one in pattern.finditer(handler):
-            named = [*_types_of(one[2], one[3]), *named]
+            rest = rest_of_statement(handler, one.start(3))
+            named = [*_types_of(one[2], rest), *named]
     named += re.findall(r"\}\s*=\s*\(?\s*\w+\s+as\s+(\w+)", handler)
     known = (types.fields(kind) for kind in named)
     whole = {one for one in read if _is_whole(one, handler, types.text)}
@@ -161,6 +168,12 @@ def body_of(handler: str, types: NodeTypes) -> dict[str, Any]:
         return found | {one: _some(one, handler) for one in more if one not in whole}
     plain = [one for one in read if one == "code" or not is_identity(one)]
     return {one: {} if one in whole else _some(one, handler) for one in needed or plain}
+
+
+def _asked_as_message(fields: dict[str, Any], handler: str) -> dict[str, Any]:
+    """Return the fields, those that a handler reads as a message as one."""
+    texts = (one for one, value in fields.items() if value == SOME_TEXT and takes_question(one))
+    return fields | {one: held for one in texts if (held := message_in(one, handler))}
 
 
 def _end_of_object(text: str, start: int) -> int:

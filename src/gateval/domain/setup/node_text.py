@@ -31,6 +31,16 @@ def parts(text: str, ends: str = ",") -> Iterator[str]:
     yield text[begun:]
 
 
+def rest_of_statement(text: str, start: int) -> str:
+    """Return the text from `start` to the end of its line or statement, whole brackets included."""
+    deep = 0
+    for place in range(start, min(len(text), start + 2_000)):
+        deep = max(deep + _DEPTH.get(text[place], 0), 0)
+        if not deep and text[place] in ";\n":
+            return text[start:place]
+    return text[start : start + 2_000]
+
+
 def without_comments(text: str) -> str:
     """Return the text without its comments."""
     return _COMMENT.sub("", text)

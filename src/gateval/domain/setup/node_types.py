@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
+from gateval.domain.setup.invocation import PROMPT
 from gateval.domain.setup.node_text import braced, parts, without_comments
 from gateval.domain.setup.openapi import SOME_TEXT, SOME_UUID, takes_question
 from gateval.domain.setup.zod import schema_fields, schemas_of
@@ -45,6 +46,44 @@ _OF_SCHEMA = re.compile(
 )
 
 
+_PLAIN_MESSAGES = frozenset(
+    {
+        "ChatCompletionMessageParam",
+        "ChatCompletionUserMessageParam",
+        "CoreMessage",
+        "CoreUserMessage",
+        "ModelMessage",
+        "UserModelMessage",
+        "MessageParam",
+    }
+)
+"""What libraries of models call a message that has its text as `content`."""
+
+_UI_MESSAGE: dict[str, Any] = {"id": SOME_TEXT, "role": "user", "parts": []}
+_OF_PARTS = re.compile(r"\bconvertTo(?:Model|Core)Messages\(|\bvalidateUIMessages\(|\bUIMessage\b")
+
+
+def asked_message(value: Any) -> dict[str, Any] | None:
+    """Return a message with the question in it; None where a value is none."""
+    if not isinstance(value, dict) or "role" not in value or not {"content", "parts"} & {*value}:
+        return None
+    if "parts" in value:
+        return {**value, "role": "user", "parts": [{"type": "text", "text": PROMPT}]}
+    return {**value, "role": "user", "content": PROMPT}
+
+
+def message_in(key: str, text: str) -> dict[str, Any] | None:
+    """Return the message that a variable has to hold by how a text uses it; None for none."""
+    own = rf"(?<![.\w]){key}"
+    appended = rf"\[\s*\.\.\.[^\[\]]{{1,200}},\s*{key}!?\s*,?\s*\]"
+    if re.search(rf"{own}\??\.parts\b", text) or (
+        re.search(appended, text) and _OF_PARTS.search(text)
+    ):
+        return asked_message(_UI_MESSAGE)
+    plain = re.search(rf"{own}\??\.content\b", text)
+    return asked_message({"role": "user", "content": ""}) if plain else None
+
+
 class Member(NamedTuple):
     """A field of a type: its name, whether it may be left out, its type, its decorators."""
 
@@ -77,6 +116,11 @@ class NodeTypes:
             return {}
         if kind in self.schemas:
             return schema_fields(self.schemas[kind], self.schemas, left)
+        bare = kind.rpartition(".")[2].partition("<")[0]
+        if bare in _PLAIN_MESSAGES:
+            return {"role": "user", "content": SOME_TEXT}
+        if bare == "UIMessage":
+            return dict(_UI_MESSAGE)
         if kind.startswith("{"):
             return self._of(braced(kind, 1), left)
         if of := _OF_SCHEMA.search(kind):
@@ -143,6 +187,11 @@ class NodeTypes:
             return int(named[1]) if named[1].isdigit() else named[1]
         if fields := self.fields(kind, left - 1):
             return fields
+        plain = re.search(
+            rf"\btype\s+{re.escape(kind)}\s*=\s*(string|number|boolean)\s*[;\n]", self.text
+        )
+        if plain:
+            return _KINDS[plain[1]]
         return self._alias(kind) or ({} if left > 1 else SOME_TEXT)
 
     def _alias(self, kind: str) -> str:

@@ -10,14 +10,14 @@ import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from posixpath import dirname, splitext
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from gateval.domain.setup.invocation import MESSAGES
 from gateval.domain.setup.libraries import spelled_models
 from gateval.domain.setup.node_protocols import asked_elsewhere
 from gateval.domain.setup.node_routes import SETTING, body_of
 from gateval.domain.setup.node_text import parts, without_comments
-from gateval.domain.setup.node_types import NodeTypes
+from gateval.domain.setup.node_types import NodeTypes, asked_message, message_in
 from gateval.domain.setup.openapi import SOME_TEXT, is_identity, takes_question
 from gateval.domain.setup.other_work import NAMED, Refusal
 from gateval.domain.setup.platforms import LOGIN, begun_by
@@ -121,8 +121,11 @@ def route_file(path: str, text: str, texts: Mapping[str, str]) -> RouteFile | No
     if refused:
         return RouteFile((), LOWEST, (), refused=refused)
     read = read or list(demanded)
-    inputs = tuple(one for one in read if takes_question(one) and one not in {"prompt", MESSAGES})
-    if read and not inputs and not {"prompt", MESSAGES} & {*read}:
+    objects = _messages_of(read, demanded, plain)
+    demanded |= objects
+    known = {"prompt", MESSAGES, *objects}
+    inputs = tuple(one for one in read if takes_question(one) and one not in known)
+    if read and not inputs and not known & {*read}:
         if len(read) > 1 or is_identity(read[0]):
             return None
         inputs = (read[0],)  # it reads nothing else
@@ -130,8 +133,11 @@ def route_file(path: str, text: str, texts: Mapping[str, str]) -> RouteFile | No
     more = tuple(
         (name, json.dumps(value))
         for name, value in demanded.items()
-        if name not in _OF_PAGE | {*inputs}
-        and not (SETTING.fullmatch(name) and value in (SOME_TEXT, 1, False))
+        if name in objects
+        or (
+            name not in _OF_PAGE | {*inputs}
+            and not (SETTING.fullmatch(name) and value in (SOME_TEXT, 1, False))
+        )
     )
     bare = re.sub(r"\([^)]*\)/", "", path)
     told = 2 * bool(_ASKED.search(bare)) + bool(re.search(r"/(?:chat|agent)(?:/|\.)[^/]*$", bare))
@@ -139,6 +145,15 @@ def route_file(path: str, text: str, texts: Mapping[str, str]) -> RouteFile | No
     names = tuple(one for one in reversed(words) if one.isidentifier())
     fields = () if MESSAGES in read else inputs
     return RouteFile(names, 32 + told, fields, more)
+
+
+def _messages_of(
+    read: Sequence[str], demanded: Mapping[str, Any], plain: str
+) -> dict[str, dict[str, Any]]:
+    """Return the keys that take the question as a message, with such a message."""
+    asked = [one for one in read if takes_question(one) and one != MESSAGES]
+    held = {one: asked_message(demanded.get(one)) or message_in(one, plain) for one in asked}
+    return {one: value for one, value in held.items() if value}
 
 
 _MODEL_KEY = re.compile(r"(?:selected|chat)?_?model(?:_?(?:id|name))?", re.I)
@@ -157,14 +172,22 @@ def _model_of(read: Sequence[str], plain: str, texts: Mapping[str, str]) -> dict
     return {}
 
 
+_KIND = re.compile(r"(?::|\bas)\s*([A-Z]\w*)\b")
+_MOST_KINDS = 40
+
+
 def _near(path: str, plain: str, read: Sequence[str], texts: Mapping[str, str]) -> str:
     """Return the texts beside a route, and those that have what it hands keys of its body to."""
     keys = "|".join(read) or r"\0"
     called = "|".join(re.findall(rf"\b(\w+)\([^()]*\b(?:{keys})\b", plain)) or r"\0"
     defined = re.compile(rf"\b(?:function|const)\s+(?:{called})\b")
+    kinds = "|".join(dict.fromkeys(_KIND.findall(plain)[:_MOST_KINDS])) or r"\0"
+    declared = re.compile(rf"\b(?:type|interface)\s+(?:{kinds})\b")
     folder = dirname(path)
     return "\n".join(
-        other for one, other in texts.items() if dirname(one) == folder or defined.search(other)
+        other
+        for one, other in texts.items()
+        if dirname(one) == folder or defined.search(other) or declared.search(other)
     )
 
 
