@@ -9,6 +9,7 @@ from __future__ import annotations
 import hashlib
 import os
 import stat
+from array import array
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from pathlib import Path
@@ -17,7 +18,8 @@ from typing import BinaryIO, NamedTuple
 from gateval.adapters.folders import opened_folder
 from gateval.adapters.machine import show_here
 from gateval.domain.text import show_bytes
-from gateval.domain.trials.kept import KeptSteps
+from gateval.domain.trials.kept import KeptSteps, WrittenTrial
+from gateval.domain.trials.trial import Trial
 from gateval.errors import StageFileError
 
 MOST_PARTS = 1_024
@@ -121,23 +123,75 @@ def _is_skipped(file: BinaryIO, skips: Callable[[bytes], bool]) -> bool:
     return skips(os.pread(file.fileno(), END_BYTES, max(0, size - END_BYTES)))
 
 
+_WINDOW = 32 * 1024
+"""Bytes of a part that are read at a time."""
+
+
+class LinesOfPart:
+    """The trials of a part that lie in its file, each on a line: where it begins, where its steps
+    are in it, and its SHA-256. Trials that are asked for in order are read several at a time.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._starts, self._places, self._digests = array("Q"), array("I"), bytearray()
+        self._window = (0, b"")
+
+    def add(self, start: int, line: bytes, steps: tuple[int, int]) -> int:
+        """Return the number of a line that begins at byte `start` of the file, and whose steps are
+        from the one byte of it up to the other.
+        """
+        self._starts.append(start)
+        self._places.extend((len(line), *steps))
+        self._digests += hashlib.sha256(line).digest()
+        return len(self._starts) - 1
+
+    def read(self, number: int) -> WrittenTrial:
+        """Read a line. Raises `StageFileError`, also where it is not as it was."""
+        size, start, end = self._places[3 * number : 3 * number + 3]
+        line = self._bytes(self._starts[number], size)
+        if hashlib.sha256(line).digest() != self._digests[32 * number : 32 * number + 32]:
+            shown = show_here(self._path)
+            raise StageFileError(f"{shown} was changed while it was read.", hint=_HINT)
+        return WrittenTrial(line, start, end)
+
+    def _bytes(self, start: int, size: int) -> bytes:
+        at, known = self._window
+        if not at <= start <= start + size <= at + len(known):
+            try:
+                with os.fdopen(os.open(self._path, _FILE), "rb", buffering=0) as file:
+                    known = os.pread(file.fileno(), max(size, _WINDOW), start)
+            except OSError as error:
+                shown = show_here(self._path)
+                raise StageFileError(f"{shown} cannot be read: {error.strerror}.") from error
+            at, self._window = start, (start, known if size <= _WINDOW else b"")
+        return known[start - at : start - at + size]
+
+
 class StepsOfPart(KeptSteps):
-    """The steps of a trial in a part: its file, where they begin, their bytes and SHA-256."""
+    """The steps of a trial that is a line of a part. `whole` is the trial that was read there."""
 
-    __slots__ = ("_place",)
+    __slots__ = ("_lines", "_number", "whole")
 
-    def __init__(self, length: int, place: tuple[Path, int, int, bytes]) -> None:
-        super().__init__(length)
-        self._place = place
+    def __init__(self, length: int, lines: LinesOfPart, number: int, *, errors: bool) -> None:
+        super().__init__(length, errors=errors)
+        self._lines, self._number = lines, number
+        self.whole: Trial | None = None
 
     def found(self) -> bytes:
         """Read them. Raises `StageFileError`."""
-        path, start, size, digest = self._place
+        line, start, end = self._lines.read(self._number)
+        return line[start:end]
+
+    def written(self, trial: Trial) -> WrittenTrial | None:
+        """Read the line of the trial. Raises `StageFileError` where that cannot be, and its steps
+        were not stored anew.
+        """
+        if trial is not self.whole:
+            return None
         try:
-            with os.fdopen(os.open(path, _FILE), "rb") as file:
-                text = os.pread(file.fileno(), size, start)
-        except OSError as error:
-            raise StageFileError(f"{show_here(path)} cannot be read: {error.strerror}.") from error
-        if hashlib.sha256(text).digest() != digest:
-            raise StageFileError(f"{show_here(path)} was changed while it was read.", hint=_HINT)
-        return text
+            return self._lines.read(self._number)
+        except StageFileError:
+            if self.stored is None:
+                raise
+            return None

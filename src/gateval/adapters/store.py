@@ -31,7 +31,7 @@ from pydantic import ValidationError
 
 from gateval.adapters.machine import show_here
 from gateval.domain.base import Count, Digest, Value
-from gateval.domain.trials.kept import KeptSteps, Sharing, steps_json
+from gateval.domain.trials.kept import KeptSteps, Sharing, steps_json, tells_errors
 from gateval.domain.trials.trace import Step
 from gateval.domain.trials.trial import Trial
 from gateval.errors import EvaluationError, StageFileError
@@ -70,7 +70,7 @@ _BLOB_START = b'{"sha256":"'
 _BLOB_JSON = b'","json":'
 _STANDS_FOR = re.compile(rb'"\\u0000([0-9a-f]{64}):([0-9]{1,12})(?::([0-9]{1,9}))?"')
 _MARK = b'"\\u0000'
-_TRACE = b'"trace":{'
+_TRACE, _STEPS = b'"trace":{', b'"steps":'
 
 
 def _is_inside(found: re.Match[bytes]) -> bool:
@@ -131,9 +131,13 @@ class TrialStore:
         except OSError as error:
             self._writing = None  # torn, so the index says nothing of it
             raise self._failed(error) from error
-        stored = _StoredSteps(self._reader, self._number, *steps) if steps else None
-        if stored and trial.trace and isinstance(trial.trace.steps, KeptSteps):
-            trial.trace.steps.stored = stored
+        if steps is None or trial.trace is None:
+            return self._sharing.kept(trial, None)
+        of_trial = trial.trace.steps
+        known = of_trial.errors if isinstance(of_trial, KeptSteps) else tells_errors(of_trial)
+        stored = _StoredSteps(self._reader, self._number, *steps, errors=known)
+        if isinstance(of_trial, KeptSteps):
+            of_trial.stored = stored
             return trial
         return self._sharing.kept(trial, stored)
 
@@ -196,20 +200,24 @@ class _Writing:
     def add(self, trial: Trial) -> tuple[int, bytes, int] | None:
         """Write a trial; return member, digest and number of its steps, None if it has none."""
         lines: list[bytes] = []
-        trace, stored, place = trial.trace, None, b""
-        if trace is not None and trace.steps:
-            steps, written = trace.steps, steps_json(trace.steps)
+        steps, stored, place = trial.trace.steps if trial.trace else (), None, b""
+        whole = steps.written(trial) if isinstance(steps, KeptSteps) else None
+        if steps:
+            written = whole.json[whole.start : whole.end] if whole else steps_json(steps)
             if isinstance(steps, KeptSteps) or _MARK in written or any(map(_may_be_long, steps)):
                 written = self._texts_once(written, lines)
             sha = self._once(written, lines)
             place = _reference(sha, self._known[sha], len(steps))
             stored = self._known[sha], sha, len(steps)
-        apart = {"trace": {"steps"}} if place else None
-        line = trial.model_dump_json(exclude=apart).encode()
+        if whole:
+            line = whole.json[: whole.start - len(_STEPS)] + whole.json[whole.end + len(b",") :]
+        else:
+            apart = {"trace": {"steps"}} if place else None
+            line = trial.model_dump_json(exclude=apart).encode()
         if (trial.output is not None and len(trial.output) >= LONG_TEXT) or _MARK in line:
             line = self._texts_once(line, lines)
         if place:
-            line = line.replace(_TRACE, _TRACE + b'"steps":' + place + b",", 1)
+            line = line.replace(_TRACE, _TRACE + _STEPS + place + b",", 1)
         members = self._fixtures.setdefault((trial.key.eval, trial.key.fixture), [])
         if members[-1:] != [self._member]:
             members.append(self._member)
@@ -230,6 +238,9 @@ class _Writing:
         )
 
     def _texts_once(self, text: bytes, lines: list[bytes]) -> bytes:
+        if b"\\" not in text and max(map(len, text.split(b'"'))) < LONG_TEXT:
+            return text
+
         def stored(found: re.Match[bytes]) -> bytes:
             sha = self._once(found.group(), lines)
             return _reference(sha, self._known[sha])
@@ -464,9 +475,16 @@ class _StoredSteps(KeptSteps):
     __slots__ = ("_member", "_reader", "_segment", "_sha")
 
     def __init__(
-        self, reader: StoreReader, segment: int, member: int, sha: bytes, length: int
+        self,
+        reader: StoreReader,
+        segment: int,
+        member: int,
+        sha: bytes,
+        length: int,
+        *,
+        errors: bool | None = None,
     ) -> None:
-        super().__init__(length)
+        super().__init__(length, errors=errors)
         self._reader, self._segment, self._member, self._sha = reader, segment, member, sha
 
     def found(self) -> bytes:

@@ -189,6 +189,8 @@ def _dumped(trial: Trial) -> str:
     steps = trial.trace.steps if trial.trace else ()
     if not isinstance(steps, KeptSteps) or not steps:
         return dump_whole(trial)[:-1]
+    if written := steps.written(trial):
+        return written.json.decode()
     text, begin = trial.model_dump_json(exclude={"trace": {"steps"}}), '"trace":{'
     return text.replace(begin, f'{begin}"steps":{steps.json().decode()},', 1)
 

@@ -131,9 +131,30 @@ def test_a_part_is_read_trial_by_trial_and_its_steps_stay_in_the_file(tmp_path: 
     assert all(isinstance(one.steps, KeptSteps) for one in traces)
     assert found == PART
     assert b"".join(part_pieces(found)) == WRITTEN
+
+
+def test_a_part_that_changes_while_it_is_read_is_refused(tmp_path: Path) -> None:
+    found = read_one(tmp_path, WRITTEN)
+    traces = [one.trace for one in found.trials if one.trace]
     put(tmp_path, WRITTEN.replace(b"It says", b"It said"))
     with pytest.raises(StageFileError, match="changed while it was read"):
         tuple(traces[1].steps)
+    with pytest.raises(StageFileError, match="changed while it was read"):
+        b"".join(part_pieces(found))
+
+
+def test_a_trial_that_was_changed_is_written_as_it_is_now(tmp_path: Path) -> None:
+    found = read_one(tmp_path / "part", WRITTEN)
+    first, *others = (one.replace(output="Yes.") for one in found.trials)
+    changed = PART.replace(trials=tuple(one.replace(output="Yes.") for one in PART.trials))
+    assert b"".join(part_pieces(found.replace(trials=(first, *others)))) == b"".join(
+        part_pieces(changed)
+    )
+    with TrialStore(tmp_path / "store") as store:
+        store.append(first)
+        store.append(found.trials[1])
+    stored = tuple(StoreReader(tmp_path / "store").trials())
+    assert stored == (changed.trials[0], PART.trials[1])
 
 
 def test_what_was_read_of_a_part_is_found_in_the_store_that_it_went_to(tmp_path: Path) -> None:

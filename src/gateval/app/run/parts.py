@@ -4,15 +4,14 @@ steps, which stay in the files.
 
 from __future__ import annotations
 
-import hashlib
-from pathlib import Path
-
-from gateval.adapters.parts import PartFile, StepsOfPart
+from gateval.adapters.parts import LinesOfPart, PartFile, StepsOfPart
 from gateval.domain.results.results import ResultsPart
 from gateval.domain.strict_json import DEPTH_LIMIT, read_json
-from gateval.domain.trials.kept import Sharing, steps_json
+from gateval.domain.trials.kept import Sharing, steps_json, tells_errors
 from gateval.domain.trials.trial import Trial
 from gateval.render.stage import TRIALS_BEGIN, load_part
+
+_STEPS = b'"trace":{"steps":'
 
 
 def read_part(found: PartFile, sharing: Sharing) -> ResultsPart:
@@ -30,10 +29,11 @@ def _by_trials(found: PartFile, sharing: Sharing) -> ResultsPart | None:
     if not begin.endswith(TRIALS_BEGIN):
         return None
     at, more, trials = len(begin), True, list[Trial]()
+    lines = LinesOfPart(found.path)
     while more:
         line = found.file.readline(found.limit + 1 - at)
         more = line.endswith(b",\n")
-        trial = _trial(found.path, line[:-2] if more else line[:-1], at, sharing)
+        trial = _trial(lines, line[:-2] if more else line[:-1], at, sharing)
         if trial is None:
             return None
         trials.append(trial)
@@ -45,7 +45,7 @@ def _by_trials(found: PartFile, sharing: Sharing) -> ResultsPart | None:
     return None if part.trials else part.replace(trials=tuple(trials))
 
 
-def _trial(path: Path, text: bytes, at: int, sharing: Sharing) -> Trial | None:
+def _trial(lines: LinesOfPart, text: bytes, at: int, sharing: Sharing) -> Trial | None:
     """Return the trial of a line; None where it does not have the bytes that it is written with."""
     try:
         if text.count(b"{") + text.count(b"[") > DEPTH_LIMIT:  # so it may be nested as deep
@@ -57,8 +57,12 @@ def _trial(path: Path, text: bytes, at: int, sharing: Sharing) -> Trial | None:
         return None
     if trial.trace is None or not trial.trace.steps:
         return sharing.kept(trial, None)
-    written = steps_json(trial.trace.steps)
-    start = text.find(written)
-    length, digest = len(trial.trace.steps), hashlib.sha256(written).digest()
-    place = (path, at + start, len(written), digest)
-    return sharing.kept(trial, StepsOfPart(length, place) if start >= 0 else None)
+    steps = trial.trace.steps
+    written = steps_json(steps)
+    start = text.find(_STEPS) + len(_STEPS)
+    if not text.startswith(written, start):
+        return sharing.kept(trial, None)
+    number = lines.add(at, text, (start, start + len(written)))
+    left = StepsOfPart(len(steps), lines, number, errors=tells_errors(steps))
+    left.whole = sharing.kept(trial, left)
+    return left.whole

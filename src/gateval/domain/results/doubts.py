@@ -31,6 +31,7 @@ from gateval.domain.results.averages import group_trials
 from gateval.domain.results.results import Results
 from gateval.domain.results.trial_verdict import reassessed
 from gateval.domain.text import listing
+from gateval.domain.trials.kept import tells_errors
 from gateval.domain.trials.model_call import CallsMade, RefusedBy, StopReason
 from gateval.domain.trials.trace import StepKind
 from gateval.domain.trials.trial import (
@@ -156,6 +157,8 @@ def cut_off_warnings(plan: Plan, trials: Iterable[Trial]) -> Iterator[str]:
 
 def _cut_off(trial: Trial) -> Iterator[StopReason]:
     steps = trial.trace.steps if trial.trace else ()
+    if not tells_errors(steps):
+        return iter(())
     notes = [one.text for one in steps if one.kind is StepKind.ERROR]
     return (why for why, end in _NOTES.items() if any(one.endswith(end) for one in notes))
 

@@ -9,11 +9,11 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Iterator, Sequence
 from functools import cache
-from typing import TypeVar, cast, overload
+from typing import NamedTuple, TypeVar, cast, overload
 
 from pydantic import TypeAdapter
 
-from gateval.domain.trials.trace import Step, Trace
+from gateval.domain.trials.trace import Step, StepKind, Trace
 from gateval.domain.trials.trial import Trial, TrialKey
 
 V = TypeVar("V")
@@ -29,21 +29,42 @@ def steps_json(steps: Sequence[Step]) -> bytes:
     return steps.json() if isinstance(steps, KeptSteps) else _steps().dump_json(tuple(steps))
 
 
+def tells_errors(steps: Sequence[Step]) -> bool:
+    """Whether one of the steps is an error; they are read where nobody knows."""
+    known = steps.errors if isinstance(steps, KeptSteps) else None
+    return any(one.kind is StepKind.ERROR for one in steps) if known is None else known
+
+
+class WrittenTrial(NamedTuple):
+    """A trial as JSON, as it is written; its steps begin at byte `start` and end before `end`."""
+
+    json: bytes
+    start: int
+    end: int
+
+
 class KeptSteps(Sequence[Step]):
-    """The steps of a trace, in place of a tuple of them; `length` is how many there are.
+    """The steps of a trace, in place of a tuple of them; `length` is how many there are, `errors`
+    whether one of them is an error, None where nobody knows.
 
     `stored` is where they were stored anew, if they were.
     """
 
-    __slots__ = ("length", "stored")
+    __slots__ = ("errors", "length", "stored")
 
-    def __init__(self, length: int) -> None:
+    def __init__(self, length: int, *, errors: bool | None = None) -> None:
         self.length = length
+        self.errors = errors
         self.stored: KeptSteps | None = None
 
     @abstractmethod
     def found(self) -> bytes:
         """Read the steps from where they lay first."""
+
+    def written(self, trial: Trial) -> WrittenTrial | None:
+        """Read all of the trial, if this very one was read from where the steps lie."""
+        del trial
+        return None
 
     def json(self) -> bytes:
         """Read the steps, as `steps_json` writes them."""
