@@ -187,16 +187,15 @@ class NodeTypes:
             return int(named[1]) if named[1].isdigit() else named[1]
         if fields := self.fields(kind, left - 1):
             return fields
-        plain = re.search(
-            rf"\btype\s+{re.escape(kind)}\s*=\s*(string|number|boolean)\s*[;\n]", self.text
-        )
-        if plain:
-            return _KINDS[plain[1]]
         return self._alias(kind) or ({} if left > 1 else SOME_TEXT)
 
-    def _alias(self, kind: str) -> str:
-        """Return the first text of a type that is one of several, or one of a list."""
+    def _alias(self, kind: str) -> Any:
+        """Return the first text of a type that is one of several, or one of a list; a value of one
+        that is plain.
+        """
         name = re.escape(kind)
+        if plain := re.search(rf"\btype\s+{name}\s*=\s*(string|number|boolean)\s*[;\n]", self.text):
+            return _KINDS[plain[1]]
         one = re.search(rf"\btype\s+{name}\s*=\s*\|?\s*[\"']([^\"'\n]+)", self.text)
         of = re.search(rf"\btype\s+{name}\s*=\s*\(typeof\s+(\w+)\)\[number\]", self.text)
         listed = rf"\b{of[1]}\s*(?::[^=]+)?=\s*\[\s*[\"']([^\"'\n]+)" if of else r"(?!)"
