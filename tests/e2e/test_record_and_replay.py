@@ -227,7 +227,7 @@ def test_a_run_that_calls_no_model_has_no_recording_and_says_so(desk: Repo, tmp_
         OPENAI_API_KEY=KEY,
     )
     assert done.returncode == 0, done.stdout + done.stderr
-    assert "There is no recording: no model was called." in done.stdout + done.stderr
+    assert "There is no recording: no model of a provider was called." in done.stdout + done.stderr
     again = gateval(
         desk, "run", "--replay", str(out), "--offline", CRM_TOKEN=TOKEN, OPENAI_API_KEY=KEY
     )
@@ -290,3 +290,61 @@ def test_a_job_records_only_by_policy_and_never_what_is_sealed(desk: Repo, tmp_p
     written = files(tmp_path / "done/recording")
     assert {name.split("/")[0] for name in written} == {"desk-eval"}
     assert leaks([tmp_path / "done/recording"]) == []
+
+
+SERVER = """\
+import http.server, json, os, urllib.request, uuid
+
+def ask(text):
+    body = {"model": "agent", "messages": [{"role": "user", "content": text}]}
+    asked = urllib.request.Request(
+        os.environ["OPENAI_BASE_URL"] + "/chat/completions",
+        json.dumps(body).encode(),
+        {"Content-Type": "application/json", "Authorization": "Bearer " + os.environ["OPENAI_API_KEY"]},
+    )
+    with urllib.request.urlopen(asked) as answered:
+        return json.load(answered)["choices"][0]["message"]["content"]
+
+class Desk(http.server.BaseHTTPRequestHandler):
+    def do_POST(self):
+        given = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+        if self.path == "/chats":
+            chat = str(uuid.uuid4())
+            told = {"id": chat, "greeting": ask(f"Greet chat {chat}.")}
+        else:
+            told = {"answer": ask(f"In {self.path}: {given['text']}")}
+        said = json.dumps(told).encode()
+        self.send_response(200)
+        self.send_header("Content-Type", "application/json")
+        self.send_header("Content-Length", str(len(said)))
+        self.end_headers()
+        self.wfile.write(said)
+
+http.server.ThreadingHTTPServer(("127.0.0.1", int(os.environ["PORT"])), Desk).serve_forever()
+"""
+
+
+def test_conversations_that_begin_with_another_number_each_time_are_replayed(
+    desk: Repo, tmp_path: Path
+) -> None:
+    runtime = """\
+{type: http, command: [python3, desk.py], response: {output: $.answer}, request: {
+    begin: {chat: {path: /chats, body: {}}},
+    path: "/chats/{{ begun.chat.id }}/ask", body: {text: "{{ prompt }}"}}}
+"""
+    desk.write("agent.yaml", AGENT.replace("{type: command, command: [python3, desk.py]}", runtime))
+    desk.write("desk.py", SERVER)
+    desk.write("evals/desk.yaml", EVAL.replace("  judge: {model: openai/judge}\n", "") + QUIET)
+    desk.write(".github/gateval.yml", "policy: {}\n")
+    desk.commit("A server with chats")
+    heard, out = Desk(), str(tmp_path / "out")
+    run = ("run", "desk-eval", "--results")
+    with provider(heard) as (_, environ):
+        done = gateval(desk, *run, out, "--record", **environ)
+    assert done.returncode == 0, done.stdout + done.stderr
+    calls = heard.calls
+    again = str(tmp_path / "again")
+    done = gateval(desk, *run, again, "--replay", out, "--offline")
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert heard.calls == calls > 0
+    assert len(trials(tmp_path / "again")) == len(trials(tmp_path / "out")) > 0

@@ -40,7 +40,7 @@ def taping_asked(
     if folder == found and (found / RESULTS_FILE).exists():
         raise UsageError(
             f"The run in {show_here(found)} has no recording to replay.",
-            hint="Make one with --record. A run that calls no model has none.",
+            hint="Make one with --record. A run that calls no model of a provider has none.",
         )
     root = repository.root.resolve()
     real = folder.resolve()

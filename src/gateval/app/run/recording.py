@@ -55,7 +55,7 @@ class Taping:
         if not self.record:
             return ""
         if not (results / FOLDER).is_dir():
-            return "There is no recording: no model was called."
+            return "There is no recording: no model of a provider was called."
         command = f"gateval run --replay {show_here(results)} --offline"
         return f"Its model calls are recorded; without keys, replay them with: {command}"
 
