@@ -47,7 +47,10 @@ def test_a_command_of_a_project_comes_before_a_class_and_is_asked_as_the_readme_
     ("text", "refused"),
     [
         (COMMANDS.format(parameter="file_path: str = typer.Argument(..., help='x')"), FILE),
-        (COMMANDS.replace('"look"', '"config"').format(parameter=""), MUTE),
+        (
+            COMMANDS.replace('"look"', '"config"').replace("dspy", "openai").format(parameter=""),
+            MUTE,
+        ),
         (f"import openai, argparse\np.add_argument('crew', choices=sorted(x))\n{MAIN}", MUTE),
     ],
     ids=["a file", "management alone", "a choice"],
@@ -217,3 +220,93 @@ def test_an_argument_is_a_file_by_its_name_or_by_the_readme(
     files = {"desk.py": f"import openai, sys\n{reads}\n{MAIN}", "README.md": readme, "a.md": ""}
     (program,) = found(files)
     assert (program.refused, program.invocation.file) == (refused, "" if refused else file)
+
+
+GUARD = "if __name__ == '__main__':\n    main()\n"
+
+
+@pytest.mark.parametrize(
+    ("imports", "library"),
+    [
+        ("from zeta_agents import Runner", "zeta_agents"),
+        ("from zeta.core import DeskAgent", "zeta"),
+        ("import griptape.structures", "Griptape"),
+        ("from autogen_agentchat.agents import AssistantAgent", "AutoGen"),
+    ],
+)
+def test_a_library_without_a_bridge_is_named(imports: str, library: str) -> None:
+    (program,) = found({"desk.py": f"{imports}\ndef main(): answer('Say it.')\n{GUARD}"})
+    assert program.refused is not None
+    assert program.refused.why.startswith(f"gets its answers from {library} (imported in desk.py)")
+    assert "a-bridge-of-your-own" in program.refused.hint
+    (program,) = found({"desk.py": f"{imports}\ndef main(): answer(input('> '))\n{GUARD}"})
+    assert (program.refused, program.invocation.stdin) == (None, "{{ prompt }}")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "from fake_useragent import UserAgent\n",
+        "from desk.parts import DeskAgent\n",
+        "from agentlog import trace\n",
+    ],
+)
+def test_what_is_called_like_an_agent_is_not_always_a_library_of_agents(text: str) -> None:
+    files = {"main.py": f"{text}def main(): print(input())\n{GUARD}", "desk/parts.py": ""}
+    assert found(files) == ()
+
+
+@pytest.mark.parametrize(
+    ("text", "end"),
+    [
+        ("from agents import Agent, run_demo_loop\nasync def main():\n    await run_demo_loop(made)\n", "quit"),
+        ("import langroid as lr\ndef main():\n    desk_task = lr.Task(made)\n    desk_task.run()\n", "x"),
+        ("from fast_agent import FastAgent\nasync def main():\n    await agent.interactive()\n", "STOP"),
+    ],
+)  # fmt: skip
+def test_loops_of_libraries_are_typed_to_and_ended(text: str, end: str) -> None:
+    (program,) = found({"desk.py": text + GUARD})
+    assert (program.refused, program.invocation.stdin) == (None, f"{{{{ prompt }}}}\n{end}\n")
+
+
+@pytest.mark.parametrize(
+    ("imports", "why"),
+    [("import modal", "of Modal"), ("from restack_ai.agent import agent", "of Restack")],
+)
+def test_what_a_host_starts_is_refused_by_its_name(imports: str, why: str) -> None:
+    text = f"{imports}\nimport openai\ndef main(): ...\n{GUARD}"
+    (program,) = found({"desk.py": text})
+    assert program.refused is not None
+    assert why in program.refused.why
+
+
+SERVED = "from fastapi import FastAPI\nfrom pydantic import BaseModel\nimport openai\napp = FastAPI()\nclass Said(BaseModel):\n    messages: list\n    top: str\n@app.post('/desk')\nasync def answer(said: Said):\n    turns = said.messages\n    return {'response': go(said.top, [f\"{one['sender']}: {one['text']}\" for one in turns])}\n"
+
+
+def test_a_list_is_filled_by_the_keys_that_its_handler_reads_of_each() -> None:
+    (program,) = found({"server.py": SERVED})
+    asked = program.invocation
+    sent = json.loads(asked.body)
+    assert sent == {"messages": [{"sender": "user", "text": "{{ prompt }}"}], "top": "gateval"}
+    assert (asked.route, asked.answer) == ("/desk", "response")
+    alone = SERVED.replace("    top: str", "    top: str\n    question: str")
+    (program,) = found({"server.py": alone})
+    assert json.loads(program.invocation.body)["question"] == "{{ prompt }}"
+
+
+RUNS = "import uvicorn\nimport openai\nfrom fastapi import FastAPI\ndef run({given}):\n    app = FastAPI()\n    @app.post('/ask')\n    def ask(question: str): ...\n    {end}\n"
+SCRIPTS = "[project]\nname = 'desk'\n[project.scripts]\nserver = 'desk:run'\n"
+
+
+def test_a_function_that_starts_its_server_is_no_factory() -> None:
+    files = {"desk.py": RUNS.format(given="", end="uvicorn.run(app)"), "pyproject.toml": SCRIPTS}
+    (program,) = found(files)
+    assert "--factory" not in program.command
+    assert program.command[-1].endswith("from desk import run; raise SystemExit(run())")
+    (program,) = found({"desk.py": RUNS.format(given="", end="return app")})
+    assert "--factory" in program.command
+    made = RUNS.replace("def run(", "def create_app(")
+    given = made.format(given="settings: Settings", end="return app")
+    assert not any("--factory" in one.command for one in found({"desk.py": given}))
+    given = made.format(given="settings: Settings = None", end="return app")
+    assert "--factory" in found({"desk.py": given})[0].command

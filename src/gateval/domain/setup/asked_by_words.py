@@ -131,9 +131,30 @@ _READS_JSON = re.compile(
     re.IGNORECASE,
 )
 _READS = re.compile(
-    r"\binput\((?![^)\n]*(?i:y/n|yes/no))|\.a?cli_app\(|\.to_cli(?:_sync)?\(|\bPrompt\.ask\(|\bPromptSession\(|(?:click|typer)\.prompt\(|sys\.stdin|readFileSync\(\s*(?:0|[\"']/dev/stdin)|process\.stdin"
+    r"(?:(?<![\w.])|\bconsole\.)input\((?![^)\n]*(?i:y/n|yes/no))|\.a?cli_app\(|\.to_cli(?:_sync)?\(|\bPrompt\.ask\(|\bPromptSession\(|(?:click|typer)\.prompt\(|sys\.stdin|readFileSync\(\s*(?:0|[\"']/dev/stdin)|process\.stdin"
     r"|[\"'](?:node:)?readline(?:/promises)?[\"']|[\"'](?:@?inquirer(?:/\w+)?|@clack/prompts)[\"']|\bfileinput\b"
 )
+_LOOPS = tuple(
+    (re.compile(rf"^[ \t]*(?:from|import) (?:{library})\b", re.M), re.compile(loop), end)
+    for library, loop, end in (
+        ("agents|swarm", r"\brun_demo_loop\(", "quit"),
+        ("kani", r"\bchat_in_terminal(?:_async)?\(", "!stop"),
+        (r"fast_agent|mcp_agent", r"\.interactive\(", "STOP"),
+        ("agency_swarm", r"\.(?:terminal_demo|run_demo)\(", "/exit"),
+        ("langroid", r"task\w*\.run(?:_async)?\(\s*\)", "x"),
+        ("autogen_agentchat", r"\binput_func\s*=\s*input\b", "exit"),
+        ("autogen|ag2", r"\bhuman_input_mode\s*=\s*[\"']ALWAYS[\"']", "exit"),
+    )
+)
+"""Loops that libraries have, which read what a person types, and the word that ends each."""
+
+
+def _loop_of(text: str) -> str:
+    """Return the word that ends the loop of a library which a file starts; "" for none."""
+    found = (end for library, loop, end in _LOOPS if library.search(text) and loop.search(text))
+    return next(found, "")
+
+
 _ASKED_KEY = re.compile(rf"[\[.][\"']?({QUESTION})\b(?![\"']?\]?[.\[][\"']?content\b)")
 """A key of what is read; `.message.content` is that of a reply."""
 
@@ -141,12 +162,12 @@ _ASKED_KEY = re.compile(rf"[\[.][\"']?({QUESTION})\b(?![\"']?\]?[.\[][\"']?conte
 def reads_arguments(text: str) -> bool:
     """Whether a file's text reads the arguments or the standard input of its program."""
     wanted = (_PLACED, _NAMED, _PARSED, _ASKED_OPTION, _READS)
-    return any(pattern.search(text) for pattern in wanted)
+    return any(pattern.search(text) for pattern in wanted) or bool(_loop_of(text))
 
 
 def reads_input(text: str) -> bool:
     """Whether a file's text reads standard input or asks for a line."""
-    return bool(_READS.search(text))
+    return bool(_READS.search(text) or _loop_of(text))
 
 
 def asked_by_words(path: str, text: str) -> Invocation:
@@ -177,7 +198,7 @@ def _asked_in(text: str) -> Invocation:
         name = key[1] if key else "prompt"
         asked = f'{{"{name}": {{{{ prompt | tojson }}}}}}'
         return Invocation(stdin=None if name == "prompt" else asked, sure=key is not None)
-    return Invocation(stdin=_typed(text), sure=bool(_READS.search(text)) and not named)
+    return Invocation(stdin=_typed(text), sure=reads_input(text) and not named)
 
 
 _ASKS = re.compile(
@@ -192,6 +213,8 @@ _MOST_LINES = 6
 def _typed(text: str) -> str:
     """Return what is typed for a program: a line for each that it asks for, and its word to end."""
     asks = len(_ASKS.findall(text))
+    if not asks and (last := _loop_of(text)):
+        return f"{PROMPT}\n{last}\n"
     end = _QUITS.search(text)
     if asks == 1 and end and _GOES_ON.search(text):
         return f"{PROMPT}\n{end[1]}\n"

@@ -17,6 +17,14 @@ _CHATS = {
     "WhatsApp": r"pywa|heyoo|whatsapp-web\.js|@whiskeysockets/baileys",
     "Teams": r"botbuilder[\w./-]*|microsoft_teams|@microsoft/teams[\w.-]*",
     "LINE": r"linebot|@line/bot-sdk",
+    "Matrix": "nio|mautrix",
+    "Zulip": "zulip",
+    "Mattermost": "mmpy_bot|mattermostdriver",
+    "WeChat": "wechaty|itchat|wechatpy",
+    "Reddit": "praw",
+    "XMTP": r"xmtp|@xmtp/[\w-]+",
+    "Twitter": "tweepy",
+    "Twilio": r"twilio",
 }
 _PLATFORMS = {
     "an agent of uAgents, which messages of other agents ask": "uagents",
@@ -27,6 +35,24 @@ _PLATFORMS = {
     "a workflow of the NeMo Agent Toolkit, which its program `nat` runs": "nat|aiq",
     "a server of ACP, which its clients ask": "acp_sdk",
     "a handler of Azure Functions, which their own program starts": r"azure\.functions",
+    "an agent of Restack, whose engine asks it by events": "restack_ai",
+    "a function of Modal, which `modal` runs on that platform": "modal",
+    "a function of Beam, which `beam` runs on that platform": "beam",
+    "a worker of RunPod, which that platform gives work": "runpod",
+    "a predictor of Cog, which `cog` runs in a container": "cog",
+    "a service of BentoML, which `bentoml serve` starts": "bentoml",
+    "a deployment of Ray Serve, which `serve run` starts": r"ray\.serve",
+    "a server of LitServe, whose `decode_request` `init` does not read": "litserve",
+    "a flow of Prefect, which is run and not asked": "prefect",
+    "a job of Dagster, which is run and not asked": "dagster",
+    "a DAG of Airflow, which is run and not asked": "airflow",
+    "a worker of Hatchet, which its server gives work": "hatchet_sdk",
+    "a workflow of DBOS, which is run and not asked": "dbos",
+    "a function of Inngest, which its server calls": "inngest",
+    "an action of Rasa, which its server calls": "rasa_sdk|rasa",
+    "a server of Parlant, which is asked in sessions of its own": "parlant",
+    "an agent of the Microsoft 365 Agents SDK, whose channels ask it": "microsoft_agents",
+    "a workflow of LlamaAgents, which `llamactl` serves": "llama_deploy|llama_agents",
 }
 _VOICE = (
     r"fastrtc|livekit|pipecat|pyaudio|sounddevice|speech_recognition|vocode|pyttsx3|RealtimeSTT"
@@ -78,6 +104,21 @@ _OWN = (
         "docs/getting-started.md shows one.",
     ),
 )
+
+
+_OWN_BRIDGE = (
+    "A command that takes the question, an HTTP server or a bridge of your own asks it: "
+    "docs/guides/bridges.md#a-bridge-of-your-own. " + NAMED
+)
+
+
+def no_bridge(framework: str, file: str) -> Refusal:
+    """Return why nothing asks a program; `file` imports its library, which has no bridge."""
+    return Refusal(
+        f"gets its answers from {framework} (imported in {file}), for which there is no bridge, and"
+        " nothing in it reads a question: not its arguments, its input or a request known here.",
+        _OWN_BRIDGE,
+    )
 
 
 def channel_of(text: str, *, models: bool = False) -> Refusal | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import sys
 from collections.abc import Container, Iterator
 
 from gateval.domain.setup.import_graph import python_modules
@@ -62,11 +63,76 @@ PYTHON = {
     "together": "Together SDK",
     "cerebras": "Cerebras SDK",
     "azure.ai.agentserver": "Microsoft Foundry",
+    "fast_agent": "fast-agent",
+    "griptape": "Griptape",
+    "atomic_agents": "Atomic Agents",
+    "agentscope": "AgentScope",
+    "metagpt": "MetaGPT",
+    "taskweaver": "TaskWeaver",
+    "agency_swarm": "Agency Swarm",
+    "praisonaiagents": "PraisonAI",
+    "upsonic": "Upsonic",
+    "portia": "Portia",
+    "controlflow": "ControlFlow",
+    "julep": "Julep",
+    "letta": "Letta",
+    "browser_use": "Browser Use",
+    "gpt_researcher": "GPT Researcher",
+    "qwen_agent": "Qwen-Agent",
+    "lagent": "Lagent",
+    "kani": "kani",
+    "parlant": "Parlant",
+    "burr": "Burr",
+    "txtai": "txtai",
+    "interpreter": "Open Interpreter",
+    "nemoguardrails": "NeMo Guardrails",
+    "embedchain": "Embedchain",
+    "promptflow": "Prompt flow",
+    "swarms": "Swarms",
+    "restack_ai": "Restack",
+    "llama_stack_client": "Llama Stack",
+    "magentic": "magentic",
+    "ell": "ell",
+    "aisuite": "aisuite",
+    "fireworks": "Fireworks SDK",
+    "replicate": "Replicate SDK",
+    "xai_sdk": "xAI SDK",
+    "dashscope": "DashScope SDK",
+    "zhipuai": "Zhipu SDK",
+    "ai21": "AI21 SDK",
+    "writerai": "Writer SDK",
+    "portkey_ai": "Portkey",
 }
 """Modules of Python, the more telling ones first, and what people call them."""
 
-PLAIN_NAMES = ("agents", "workflows", "camel", "swarm", "together")
+PLAIN_NAMES = (
+    *("agents", "workflows", "camel", "swarm", "together", "portia", "letta", "interpreter"),
+    *("swarms", "ell", "burr", "kani", "replicate", "fireworks", "promptflow", "julep"),
+)
 """Those of them that packages of a repository's own are often called."""
+
+_MODELS_ALONE = re.compile(
+    r"Google GenAI|LiteLLM|Ollama|Instructor|Hugging Face Hub|Azure AI Inference|A2A|Vertex AI"
+    r"|watsonx\.ai|Amazon Bedrock|aisuite|Portkey|Llama Stack|Microsoft Foundry|.* SDK"
+)
+"""Libraries that hand on to models, and bring no agent of their own."""
+
+_BRIDGED = frozenset(
+    {
+        *("OpenAI Agents", "Pydantic AI", "LangGraph", "LangChain", "CrewAI", "smolagents"),
+        *("Claude Agent SDK", "Google ADK", "Strands Agents", "Agno", "LlamaIndex"),
+        "Microsoft Agent Framework",
+    }
+)
+"""Frameworks whose agents a bridge of ours drives."""
+
+_OF_AGENTS = re.compile(
+    r"(?:\w+_)?(?:agents?|agentic|crews?|llms?|gpt|assistants?|chatbots?|copilot|swarms?|ai)(?:_\w+)?"
+)
+"""How a package is called that is of agents, by one of its words."""
+
+_AGENT_CLASS = re.compile(r"(?!\w*User)(?:[A-Z]\w*)?(?:Agent|Crew|Swarm|Assistant|Cha[tT][bB]ot)")
+"""How a class is called that is an agent, or a part of one."""
 
 NODE = {
     "@openai/agents": "OpenAI Agents",
@@ -130,6 +196,12 @@ NODE = {
 _CLIENTS = ("@langchain/langgraph-sdk", "@voltagent/sdk", "@mastra/client-js", "@langchain/react")
 """Packages of Node that ask an agent that is deployed, whose family is known."""
 
+_NO_AGENTS = re.compile(
+    r"\w*(?:useragents?|user_agents?)|transformers|torch|mcp|a2a|ag_ui|copilotkit|opentelemetry|langfuse"
+    r"|gymnasium|gym|rl|stable_baselines3|keras_rl|mesa|llama_cpp|google|azure|boto3|botocore|pydantic"
+)
+"""Packages that are called so, or have such classes, and answer no question."""
+
 _MODEL = re.compile(
     r"""["'](?:(openai|anthropic|google-gla|google|gemini|azure|openrouter|ollama)[:/])?"""
     r"""((?:gpt-|o[134](?:-|["'])|claude-|gemini-|text-embedding-)[\w.-]*)["']"""
@@ -184,6 +256,31 @@ def framework_of(path: str, text: str, own: Container[str] = ()) -> str:
         names = (NODE[key] for key in NODE if any(_is_package(one, key) for one in packages))
     plain = OVER_HTTP if _PROVIDER.search(text) and _SENDS.search(text) else ""
     return next(names, "Amazon Bedrock" if _BEDROCK.search(text) else plain)
+
+
+def unknown_library(text: str, own: Container[str]) -> str:
+    """Return the package of agents that a Python file imports, by the names of packages and of
+    what is imported from them, "" for none. `own` are the names of the repository's own files.
+    """
+    for module in sorted(python_modules(text)):
+        package, _, rest = module.partition(".")
+        if not package or package in own or package in sys.stdlib_module_names:
+            continue
+        named = _OF_AGENTS.fullmatch(package) or _AGENT_CLASS.fullmatch(rest.rpartition(".")[2])
+        if named and not _NO_AGENTS.fullmatch(package):
+            return package
+    return ""
+
+
+def is_bridged(framework: str) -> bool:
+    """Whether a bridge of ours drives the agents of a framework."""
+    return framework in _BRIDGED
+
+
+def is_unbridged(framework: str) -> bool:
+    """Whether a library answers by agents of its own, which no bridge of ours drives."""
+    alone = _MODELS_ALONE.fullmatch(framework)
+    return bool(framework) and framework not in _BRIDGED and framework != OVER_HTTP and not alone
 
 
 def models_in(text: str) -> tuple[str, ...]:

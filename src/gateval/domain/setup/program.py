@@ -125,7 +125,14 @@ _MAKERS = r"(?:FastAPI|Starlette|Flask|BedrockAgentCoreApp|create_app|make_app|b
 _APPLICATION = re.compile(rf"^(\w+)\s*(?::[^=\n]+)?=\s*(?:\w+\.)?{_MAKERS}\(", re.M)
 _KIND = re.compile(r"^class (\w+)\((?:\w+\.)?FastAPI\b", re.M)
 _OF_A_CLASS = re.compile(r"^\w+\s*(?::[^=\n]+)?=\s*[A-Z]\w*\(", re.M)
-_FACTORY = re.compile(r"^def (create_app|make_app|build_app|get_app)\(", re.M)
+_FACTORY = re.compile(
+    r"^def (create_app|make_app|build_app|get_app)\("
+    r"(?=\s*\)|\s*\*|\s*\w+\s*(?::[^=,()]{0,200})?=)",
+    re.M,
+)
+"""A function that makes an application and has to be given nothing, as far as its first parameter
+says.
+"""
 _MAKES = re.compile(rf"^[ \t]+\w+\s*=\s*(?:\w+\.)?{_MAKERS}\(", re.M)
 _PYTHON_ROUTE = re.compile(
     r"(?:@\w+\.(?:post|route)|(?:\bRoute|\.add_api_route|\.add_url_rule)(?=\([^)]{0,200}?\bPOST\b))"
@@ -199,7 +206,7 @@ def server_of(path: str, text: str, behind: str = "") -> str:
         return "app" if listens and _is_asked_at(path, text, behind) else ""
     made = _FACTORY.search(text)
     found = _APPLICATION.search(text) or _of_own_class(text, behind)
-    application = found[1] if found else f"{made[1]}()" if made else _factory(text)
+    application = found[1] if found else f"{made[1]}()" if made else _factory(path, text)
     spoken = protocol_of(path, text, behind if application else "")
     if spoken and spoken.application:
         return spoken.application
@@ -215,12 +222,15 @@ def exports_fetch(text: str) -> bool:
     return bool(of_web and _FETCHED.search(text) and not listens)
 
 
-def _factory(text: str) -> str:
-    """Return the function of any name that takes nothing and makes an application, as a call."""
+def _factory(path: str, text: str) -> str:
+    """Return the function of any name that takes nothing and makes an application, as a call; one
+    that starts its server as well makes none.
+    """
     if not re.search(rf"\b{_MAKERS}\(", text):
         return ""
     parts = re.split(r"^(?=(?:async )?def \w)", text, flags=re.M)
-    made = (re.match(r"def (\w+)\([ \t]*\)", one) for one in parts if _MAKES.search(one))
+    making = (one for one in parts if _MAKES.search(one) and not starts_itself(path, one))
+    made = (re.match(r"def (\w+)\([ \t]*\)", one) for one in making)
     return next((f"{one[1]}()" for one in made if one), "")
 
 

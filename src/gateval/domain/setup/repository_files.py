@@ -17,7 +17,7 @@ from gateval.domain.setup.import_graph import (
     roots_of,
     sees,
 )
-from gateval.domain.setup.libraries import PLAIN_NAMES, framework_of, models_in
+from gateval.domain.setup.libraries import PLAIN_NAMES, framework_of, models_in, unknown_library
 from gateval.domain.setup.nest import is_nest
 from gateval.domain.setup.node_imports import node_packages
 from gateval.domain.setup.platforms import served_otherwise
@@ -117,6 +117,15 @@ class RepositoryFiles:
             )
             for path, text in texts.items()
         }
+        named = {
+            part
+            for path in every
+            if path.endswith(".py")
+            for part in path.removesuffix(".py").split("/")
+        }
+        for path, text in texts.items():
+            if path.endswith(".py") and not frameworks[path]:
+                frameworks[path] = unknown_library(text, named)
         return RepositoryFiles(
             texts,
             projects,

@@ -21,7 +21,7 @@ from gateval.domain.setup.invocation import ASKED, MESSAGES, PROMPT, Begin, Invo
 from gateval.domain.setup.model_values import KINDS, Values, beside, names_identity, needed, plain
 from gateval.domain.setup.openapi import SOME_TEXT, is_looked_after, takes_question
 from gateval.domain.setup.program import is_asked
-from gateval.domain.setup.request_reading import RequestReading
+from gateval.domain.setup.request_reading import RequestReading, listed_in
 from gateval.domain.setup.server_modules import (
     MOST_STEPS,
     Modules,
@@ -263,7 +263,7 @@ class Handler:
         body = sent.bodies if len(sent.bodies) > 1 else sent.single
         for some in (body or {}, sent.form, sent.query):
             some.update(_chosen(self.values.modules, some))
-        key = _asked_in(body) if isinstance(body, dict) else ""
+        key = (self._spoken(body) or _asked_in(body)) if isinstance(body, dict) else ""
         form = not key and bool(found := _asked_in(sent.form))
         if form:
             key, body = found, sent.form
@@ -282,6 +282,18 @@ class Handler:
             form=form,
             body=json.dumps(body if isinstance(body, dict) else {}),
         )
+
+    def _spoken(self, body: dict[str, Any]) -> str:
+        """Put the question into a list of which it reads keys that are its own, where no field
+        alone is the question; return its name, "" for none.
+        """
+        if any(body.get(one) == SOME_TEXT for one in ASKED):
+            return ""
+        for name in [one for one, value in body.items() if value == []]:
+            if listed := listed_in(self.routed.function, name):
+                body[name] = listed
+                return name
+        return ""
 
     def told(self, asked: str) -> Told:
         """Return where its answer stands."""

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import ast
 import re
+from collections.abc import Container
 from dataclasses import dataclass
 from typing import Any
 
+from gateval.domain.setup.invocation import PROMPT
 from gateval.domain.setup.openapi import SOME_TEXT, takes_question
 from gateval.domain.setup.server_modules import Function, called_by, text_of
 
@@ -93,3 +95,49 @@ def _part(node: ast.expr | None, names: dict[str, str]) -> str:
 
 def _is_request(node: ast.expr) -> bool:
     return bool(re.search(r"(?i)^(?:\w*req\w*|r)$", ast.unparse(node)))
+
+
+_SPEAKERS = frozenset({"role", "sender", "author", "from", "speaker", "type"})
+
+
+def listed_in(function: ast.AST, name: str) -> list[dict[str, str]]:
+    """Return a list with one part of what a handler goes through under this name, where it reads
+    other keys of each than a conversation has; an empty one for any other.
+    """
+    held = {name}
+    for node in ast.walk(function):
+        if isinstance(node, ast.Assign) and _is_called(node.value, {name}):
+            held |= {one.id for one in node.targets if isinstance(one, ast.Name)}
+    through = {
+        node.target.id
+        for node in ast.walk(function)
+        if isinstance(node, ast.For | ast.AsyncFor | ast.comprehension)
+        and isinstance(node.target, ast.Name)
+        and _is_called(node.iter, held)
+    }
+    keys = [key for node in ast.walk(function) if (key := _key_of(node, through))]
+    texts = [one for one in ("content", "text", "message", "body") if one in keys]
+    if not texts or {*keys} <= {"role", "content"}:
+        return []
+    part = {one: "user" if one in _SPEAKERS else "text" for one in dict.fromkeys(keys)}
+    return [{**part, texts[0]: PROMPT}]
+
+
+def _is_called(node: ast.expr, names: Container[str]) -> bool:
+    """Whether a value is one of these names, or an attribute or a key of that name."""
+    if isinstance(node, ast.Name):
+        return node.id in names
+    if isinstance(node, ast.Attribute):
+        return node.attr in names
+    return isinstance(node, ast.Subscript) and text_of(node.slice) in names
+
+
+def _key_of(node: ast.AST, names: Container[str]) -> str:
+    """Return the key that is read of one of these names, "" for none."""
+    if isinstance(node, ast.Subscript):
+        held, key = node.value, node.slice
+    elif isinstance(node, ast.Call) and called_by(node) == "get" and node.args:
+        held, key = getattr(node.func, "value", node.func), node.args[0]
+    else:
+        return ""
+    return text_of(key) if isinstance(held, ast.Name) and held.id in names else ""

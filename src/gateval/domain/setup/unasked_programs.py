@@ -5,8 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Sequence
 
-from gateval.domain.setup.channels import channel_of
+from gateval.domain.setup.channels import channel_of, no_bridge
 from gateval.domain.setup.found_programs import program_of
+from gateval.domain.setup.libraries import is_bridged, is_unbridged
 from gateval.domain.setup.node_hosts import host_of, unknown_in
 from gateval.domain.setup.other_work import (
     AZURE,
@@ -39,7 +40,15 @@ def with_cause(
     why = channel_of("\n".join(around.texts[one] for one in near))
     hosts = ((one, host_of(around.texts[one])) for one in near if not why)
     path, why = next(((one, host) for one, host in hosts if host), (program.path, why))
-    return program._replace(path=path, refused=why or program.refused, score=score)
+    why = why or _without_bridge(program, around) or program.refused
+    return program._replace(path=path, refused=why, score=score)
+
+
+def _without_bridge(program: FoundProgram, around: RepositoryFiles) -> Refusal | None:
+    """Return that there is no bridge for the library that the program, or one near it, imports."""
+    used = {one: around.frameworks[one] for one in around.reach.followed(program.path)}
+    file = next((one for one in used if is_unbridged(used[one])), "")
+    return no_bridge(used[file], file) if file and not any(map(is_bridged, used.values())) else None
 
 
 def asked_elsewhere(around: RepositoryFiles) -> list[FoundProgram]:
