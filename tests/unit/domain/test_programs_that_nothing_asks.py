@@ -7,7 +7,7 @@ import json
 import pytest
 
 from gateval.domain.setup.other_work import MUTE, SILENT, STREAMS
-from gateval.domain.setup.platforms import AGENT_OS, FIELDS, FILE, PLATFORM
+from gateval.domain.setup.platforms import AGENT_OS, FIELDS, FILE, PLATFORM, SERVERS, TEMPORAL
 from gateval.domain.setup.program_search import not_read
 from gateval.domain.setup.starter import said_of
 from gateval.render.starter import first_question
@@ -310,3 +310,26 @@ def test_a_function_that_starts_its_server_is_no_factory() -> None:
     assert not any("--factory" in one.command for one in found({"desk.py": given}))
     given = made.format(given="settings: Settings = None", end="return app")
     assert "--factory" in found({"desk.py": given})[0].command
+
+
+def test_a_client_of_temporal_is_refused_by_what_it_needs() -> None:
+    text = "import sys, openai\nfrom temporalio.client import Client\nasync def main():\n    client = await Client.connect('x')\n    await client.execute_workflow(sys.argv[1])\n"
+    (program,) = found({"start.py": text + GUARD})
+    assert program.refused == TEMPORAL
+    agent = {"desk.py": "from agents import Agent\ndesk = Agent(name='desk')\n"}
+    assert found({"start.py": text + GUARD, **agent})[0].target == "desk.py:desk"
+
+
+def test_a_program_that_starts_several_servers_is_none_to_ask() -> None:
+    start = "import subprocess\nfrom desk.typed import talk\ndef main():\n    a = subprocess.Popen(['a-server'])\n    b = subprocess.Popen(['b-server'])\n"
+    typed = (
+        "import openai\ndef talk(): answer(input('> '))\nif __name__ == '__main__':\n    talk()\n"
+    )
+    known = {
+        one.path: one.refused
+        for one in found({"desk/main.py": start + GUARD, "desk/typed.py": typed})
+    }
+    assert known == {"desk/main.py": SERVERS, "desk/typed.py": None}
+    threads = "import uvicorn, openai\nfrom threading import Thread\nfor make, port in ((one, 9001), (two, 9002)):\n    Thread(target=uvicorn.run).start()\n"
+    (program,) = found({"main.py": threads + GUARD})
+    assert program.refused == SERVERS

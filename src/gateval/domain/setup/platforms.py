@@ -60,6 +60,32 @@ FIELDS = Refusal(
 )
 
 
+SERVERS = Refusal(
+    "starts several servers, each at a port of its own, and a trial has one.",
+    "Name the one that is asked, `gateval init FILE`, or its agent, `gateval init FILE:OBJECT` "
+    "(docs/guides/bridges.md).",
+)
+TEMPORAL = Refusal(
+    "gives work to a server of Temporal, whose worker answers; nothing here starts either.",
+    "Name what the worker asks, `gateval init FILE:OBJECT`: a function that takes the question or "
+    "an agent (docs/guides/bridges.md); or write the Agent by hand, with a program of yours that "
+    "starts server and worker before it asks.",
+)
+_OF_TEMPORAL = re.compile(r"^from temporalio\.client import\b[^\n]*\bClient\b", re.M)
+_GIVES_WORK = re.compile(r"\.(?:execute|start)_workflow\(|\bget_workflow_handle\(")
+_STARTS_OTHERS = re.compile(r"\bsubprocess\.Popen\(|\bcreate_subprocess_exec\(")
+_BESIDE = re.compile(r"\b(?:threading\.)?Thread\(|\b(?:multiprocessing\.)?Process\(")
+_PORT = re.compile(r"\bport\s*=\s*(\d{4,5})\b|,\s*(\d{4,5})\s*\)")
+
+
+def starts_several(text: str) -> bool:
+    """Whether a Python program starts several servers, as processes or in threads."""
+    if len(_STARTS_OTHERS.findall(text)) > 1:
+        return "server" in text.lower()
+    ports = {one for found in _PORT.findall(text) for one in found if one}
+    return len(ports) > 1 and "uvicorn" in text and bool(_BESIDE.search(text))
+
+
 def begun_by(path: str, method: str = "POST") -> Refusal:
     """Return why a server cannot be asked where a request to `path` begins each conversation."""
     return Refusal(
@@ -88,7 +114,9 @@ def served_otherwise(path: str, text: str, behind: str) -> Refusal | None:
     """
     if path.endswith(".py"):
         own = _AGENT_OS.search(text) and not re.search(r"\bAGUI\(", f"{text}\n{behind}")
-        return AGENT_OS if own else None
+        if _OF_TEMPORAL.search(text) and _GIVES_WORK.search(text):
+            return TEMPORAL
+        return AGENT_OS if own else SERVERS if starts_several(text) else None
     if elsewhere := serves_elsewhere(text, behind):
         return elsewhere
     speaks = is_nest(text) and _NEST_GATEWAY.search(behind) and not _NEST_POST.search(behind)
