@@ -153,6 +153,8 @@ MODULE = """\
       const { messages } = await request.json();
       return new Response(`posted ${messages.at(-1).parts[0].text}`);
     }
+    const flow = (inputSchema) => Object.assign(async (input) => JSON.stringify(input), { __action: { inputSchema } });
+    export const flows = { plain: flow({}), open: flow({ shape: { tone: 1, question: 1 } }), filled: flow({ shape: { city: 1 } }) };
     export default { fetch: async (request) => Response.json({ reply: request.method }) };
 """
 
@@ -170,6 +172,9 @@ SCRIPT = [
     ("terse", "1"),
     ("POST", "posted hello"),
     ("default", "POST"),
+    ("flows.plain", '"hello"'),
+    ("flows.open", '{"question":"hello"}'),
+    ("flows.filled", '{"city":"Lyon"}'),
 ]
 
 

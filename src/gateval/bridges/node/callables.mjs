@@ -16,6 +16,9 @@ export class Bridge {
 /** What a function is told, by the name of its first parameter; one that takes apart an object gets
  * the question, the messages and the payload by their names. */
 function value(target, question) {
+  const schema = target.__action?.inputSchema; // of a flow of Genkit
+  const inner = schema?._def?.innerType ?? schema;
+  if (inner?.shape) return objectFor(Object.keys(inner.shape), question);
   const first = parameter(target);
   if (first.startsWith("{")) {
     const { prompt, messages, history, payload } = question;
@@ -24,6 +27,13 @@ function value(target, question) {
   if (MESSAGES.test(first)) return question.messages;
   if (PAYLOADS.test(first)) return question.payload;
   return question.asked;
+}
+
+/** An object with these keys: what the payload has of them, and the question in the first of the rest. */
+function objectFor(keys, question) {
+  const given = Object.fromEntries(keys.filter((one) => one in question.payload).map((one) => [one, question.payload[one]]));
+  const open = keys.find((one) => /prompt|question|message|query|input|text|ask/i.test(one)) ?? keys[0];
+  return Object.keys(given).length ? given : { [open]: question.asked };
 }
 
 function parameter(target) {

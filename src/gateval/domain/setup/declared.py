@@ -12,8 +12,10 @@ from posixpath import basename, dirname, join, normpath, relpath, splitext
 from typing import NamedTuple
 
 from gateval.domain.setup.answering import names_a_file
+from gateval.domain.setup.framework_routes import question_of_flow
 from gateval.domain.setup.import_graph import importing_names
 from gateval.domain.setup.libraries import OVER_HTTP
+from gateval.domain.setup.node_text import braced, parts
 from gateval.domain.setup.openapi import IDENTITY
 from gateval.domain.setup.other_work import Refusal, is_aside, writes_data
 from gateval.domain.setup.platforms import FIELDS, asks_a_model
@@ -156,6 +158,7 @@ def declared_agents(
     told = [one for path, text in declaring.items() for one in _named(path, text, texts)]
     bodies: dict[DeclaredAgent, str] = {}
     states = _states(texts)
+    served = any(map(_SERVES_FLOWS.search, texts.values()))
     bases = {
         one
         for text in texts.values()
@@ -170,6 +173,7 @@ def declared_agents(
         elif not path.endswith(".go"):
             told += _routes(path, text, texts, reached)
             told += _mastras(path, text)
+            told += _flows(path, text) if framework == "Genkit" and not served else ()
             bodies |= _objects(path, text, framework, _NODE_CALL, {})
     told += _ranked(bodies, texts)
     first = {one for text in texts.values() for one in _first_of_mastra(text)}
@@ -255,6 +259,26 @@ def _mastras(path: str, text: str) -> Iterator[DeclaredAgent]:
         if len(keys) == 1:
             names = (keys[0].partition(":")[0].strip("\"' "),)
             yield DeclaredAgent(path, path, one[1], "Mastra", names, 30)
+
+
+_NODE_FLOW = re.compile(r"^export const (\w+)\s*=\s*(?:\w+\.)?defineFlow\(", re.M)
+_SERVES_FLOWS = re.compile(r"\b(?:startFlowServer|expressHandler|onCallGenkit)\(")
+_NO_TEXT = re.compile(r"\b(?:file|path|url|image|pdf|index|document)", re.I)
+
+
+def _flows(path: str, text: str) -> Iterator[DeclaredAgent]:
+    """Yield the flows of Genkit that a module exports and that take a question."""
+    found = list(_NODE_FLOW.finditer(text))
+    for one in found:
+        about = next(parts(braced(text, one.end())), "")
+        asked = question_of_flow(about, text)
+        field = (asked.field.partition(".")[2] if asked else "") or "text"
+        named = re.search(r"\bname\s*:\s*[\"'`]([^\"'`\n]+)", about)
+        called = f"{one[1]} {named[1] if named else ''}"
+        if asked and not (writes_data(one[1]) or _NO_TEXT.search(f"{called} {about}")):
+            inputs = () if field in {"text", "prompt"} else (field,)
+            score = 22 + bool(re.search(r"(?i)chat|agent|ask|qa|answer|question", called))
+            yield DeclaredAgent(path, path, one[1], "Genkit", (one[1],), score, inputs)
 
 
 def _first_of_mastra(text: str) -> Iterator[str]:

@@ -88,7 +88,7 @@ def _genkit(text: str, behind: str) -> Invocation | None:
             made = re.search(rf"\b{name}\b[^=\n;]*=\s*\w+\.defineFlow\(", whole) if name else None
             about = next(parts(braced(whole, made.end())), "") if made else ""
             called = re.search(_KEY.format("name"), about)
-            asked = _of_flow(about, whole)
+            asked = question_of_flow(about, whole)
             if asked and (called or one["place"]):
                 prefix = _PREFIX.search(given)
                 own = f"/{prefix[1] if prefix else ''}{called[1] if called else name}"
@@ -96,7 +96,7 @@ def _genkit(text: str, behind: str) -> Invocation | None:
     return None
 
 
-def _of_flow(about: str, whole: str) -> Invocation | None:
+def question_of_flow(about: str, whole: str) -> Invocation | None:
     """Return the body of a flow by its schema; None where it takes no question."""
     schema = re.search(r"\binputSchema\s*:\s*", about)
     if schema is None:

@@ -193,7 +193,14 @@ NODE = {
 }
 """Packages of Node, the more telling ones first, and what people call them."""
 
-_CLIENTS = ("@langchain/langgraph-sdk", "@voltagent/sdk", "@mastra/client-js", "@langchain/react")
+_CLIENTS = (
+    "@langchain/langgraph-sdk",
+    "@langchain/react",
+    "@voltagent/sdk",
+    "@mastra/client-js",
+    "genkit/client",
+    "genkit/beta/client",
+)
 """Packages of Node that ask an agent that is deployed, whose family is known."""
 
 _NO_AGENTS = re.compile(

@@ -130,6 +130,30 @@ def host_of(text: str, *, beside: bool = False) -> Refusal | None:
     return None
 
 
+_ASKS_ELSEWHERE = re.compile(
+    r"\b(?:apiUrl|runtimeUrl|deploymentUrl|agentUrl|baseU(?:rl|RL)|api|url|endpoint)\b\s*[=:]\s*\{?\s*"
+    r"(?:[\"'`](?P<url>https?://[^\"'`\s]{1,100})|[\"'`]?(?:\$\{)?process\.env\.(?P<env>\w{1,60}))"
+    r"|\b(?:fetch|EventSource|axios\.post)\(\s*[\"'`](?:\$\{)?"
+    r"(?:(?P<fetched>https?://[^\"'`\s]{1,100})|process\.env\.(?P<held>\w{1,60}))"
+)
+_OF_AN_AGENT = re.compile(
+    r"chat|agent|assistant|(?<![a-z])ask|quer|complet|copilot|flow|invoke", re.I
+)
+
+
+def client_in(text: str) -> Refusal | None:
+    """Return why a program or a page cannot be asked that asks an agent at an address elsewhere."""
+    for one in _ASKS_ELSEWHERE.finditer(text):
+        place = next(filter(None, one.groups()))
+        if _OF_AN_AGENT.search(place):
+            return Refusal(
+                f"asks an agent that runs elsewhere (`{place}`), and none here calls a model.",
+                "Call `gateval init` in the repository of that agent; or write the Agent by hand, "
+                "with the command that starts it here (`runtime: {type: http}`).",
+            )
+    return None
+
+
 def unknown_in(text: str) -> Refusal | None:
     """Return why nothing tells how a program is asked that imports an unknown library of agents."""
     packages = sorted(one for one in node_packages(text) if not _OF_PAGES.search(one))

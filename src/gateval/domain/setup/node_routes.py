@@ -204,7 +204,9 @@ def _keys_read(handler: str) -> Iterator[str]:
 def _types_of(declared: str | None, behind: str | None) -> list[str]:
     found = [declared.strip()] if declared else []
     for pattern in (_AS, _JSON_OF):
-        found += [one[1] for one in pattern.finditer(behind or "")]
+        for one in pattern.finditer(behind or ""):
+            whole = one[1].startswith("{")
+            found.append(f"{{{braced(behind or '', one.start(1) + 1)}}}" if whole else one[1])
     return found
 
 

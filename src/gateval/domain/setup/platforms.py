@@ -53,6 +53,11 @@ FILE = Refusal(
     "Write the Agent by hand, `runtime: {type: command, command: [...]}`, with a file of its "
     "folder among the words. " + NAMED,
 )
+FILLS = Refusal(
+    "writes data into its store each time it is started, before it asks a model.",
+    "Move that into a program of its own, and name what answers, `gateval init FILE:OBJECT` "
+    "(docs/guides/bridges.md).",
+)
 FIELDS = Refusal(
     "is a graph whose state has no place for a question.",
     "Write the Agent by hand: `runtime.target` names the graph, and the payload of a fixture has "

@@ -20,7 +20,14 @@ from gateval.domain.setup.nest import is_nest, nest_asked
 from gateval.domain.setup.node_servers import asked_as_handled
 from gateval.domain.setup.openapi import is_looked_after
 from gateval.domain.setup.other_work import SILENT, STREAMS, Refusal, template_of
-from gateval.domain.setup.platforms import FILE, LOGIN, begun_by, served_otherwise, without_question
+from gateval.domain.setup.platforms import (
+    FILE,
+    FILLS,
+    LOGIN,
+    begun_by,
+    served_otherwise,
+    without_question,
+)
 from gateval.domain.setup.program import (
     invocation_of,
     is_asked,
@@ -35,6 +42,10 @@ from gateval.domain.setup.request_models import asked_as_written
 
 _PLACE = re.compile(r"/(?::\w|<\w)")
 """Where a path of Node or Flask has the number of what an earlier request made."""
+
+
+_FILLS = re.compile(r"^\s{0,4}await\s+(?:ingest|seed|populate)(?:[A-Z]\w*)?\(", re.M)
+"""How a command of Node fills its store before it asks anything."""
 
 
 def how_asked(path: str, around: RepositoryFiles) -> tuple[Invocation, Refusal | None]:
@@ -52,6 +63,8 @@ def how_asked(path: str, around: RepositoryFiles) -> tuple[Invocation, Refusal |
     if not (is_nest(text) and asked.route) and streams_only(path, text, behind):
         return asked, STREAMS
     refused = template_of(path, text) or served_otherwise(path, text, behind) or silent
+    if not asked.route and not path.endswith(".py") and _FILLS.search(text):
+        return asked, FILLS
     if not asked.route:
         asked, why = (asked, None) if refused else _by_words(path, asked, around)
         return asked, refused or why

@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from functools import lru_cache
 from posixpath import dirname, splitext
 from typing import Any, NamedTuple
 
@@ -173,22 +174,25 @@ def _model_of(read: Sequence[str], plain: str, texts: Mapping[str, str]) -> dict
 
 
 _KIND = re.compile(r"(?::|\bas)\s*([A-Z]\w*)\b")
-_MOST_KINDS = 40
+_DEFINED = re.compile(r"\b(?:function|const|type|interface)\s+(\w+)")
 
 
 def _near(path: str, plain: str, read: Sequence[str], texts: Mapping[str, str]) -> str:
-    """Return the texts beside a route, and those that have what it hands keys of its body to."""
+    """Return the texts beside a route, and those that have its types or what it hands keys of its
+    body to.
+    """
     keys = "|".join(read) or r"\0"
-    called = "|".join(re.findall(rf"\b(\w+)\([^()]*\b(?:{keys})\b", plain)) or r"\0"
-    defined = re.compile(rf"\b(?:function|const)\s+(?:{called})\b")
-    kinds = "|".join(dict.fromkeys(_KIND.findall(plain)[:_MOST_KINDS])) or r"\0"
-    declared = re.compile(rf"\b(?:type|interface)\s+(?:{kinds})\b")
+    wanted = {*re.findall(rf"\b(\w+)\([^()]*\b(?:{keys})\b", plain), *_KIND.findall(plain)}
     folder = dirname(path)
     return "\n".join(
-        other
-        for one, other in texts.items()
-        if dirname(one) == folder or defined.search(other) or declared.search(other)
+        other for one, other in texts.items() if dirname(one) == folder or wanted & _defined(other)
     )
+
+
+@lru_cache(maxsize=4_096)
+def _defined(text: str) -> frozenset[str]:
+    """Return the functions, types and schemas that a file defines."""
+    return frozenset(_DEFINED.findall(text))
 
 
 def _refusal(path: str, plain: str, texts: Mapping[str, str]) -> Refusal | None:

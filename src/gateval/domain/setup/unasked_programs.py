@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from gateval.domain.setup.channels import channel_of, no_bridge
 from gateval.domain.setup.found_programs import program_of
 from gateval.domain.setup.libraries import is_bridged, is_unbridged
-from gateval.domain.setup.node_hosts import host_of, unknown_in
+from gateval.domain.setup.node_hosts import client_in, host_of, unknown_in
 from gateval.domain.setup.other_work import (
     AZURE,
     MUTE,
@@ -40,6 +40,10 @@ def with_cause(
     why = channel_of("\n".join(around.texts[one] for one in near))
     hosts = ((one, host_of(around.texts[one])) for one in near if not why)
     path, why = next(((one, host) for one, host in hosts if host), (program.path, why))
+    if program.refused in {UNSTARTED, MUTE} and not why:
+        why = _flows_of(around.texts[path])
+    if program.refused == UNSTARTED and not why:
+        why = client_in(around.texts[path])
     why = why or _without_bridge(program, around) or program.refused
     return program._replace(path=path, refused=why, score=score)
 
@@ -51,12 +55,24 @@ def _without_bridge(program: FoundProgram, around: RepositoryFiles) -> Refusal |
     return no_bridge(used[file], file) if file and not any(map(is_bridged, used.values())) else None
 
 
+_FLOWS = Refusal(
+    "has flows of Genkit that it does not export, so that its own page alone (`genkit start`) asks "
+    "them.",
+    "Export the flow that answers, `export const ask = ai.defineFlow(...)`, and name it, "
+    "`gateval init FILE:ask`; or serve it with `startFlowServer` (docs/guides/bridges.md).",
+)
+
+
+def _flows_of(text: str) -> Refusal | None:
+    return _FLOWS if "genkit" in text and re.search(r"\bdefineFlow\(", text) else None
+
+
 def asked_elsewhere(around: RepositoryFiles) -> list[FoundProgram]:
     """Return the program that is asked elsewhere, as on a page or over WebSocket, or that answers
     by a model of its own, if there is one.
     """
     nearest = sorted(around.texts, key=lambda one: (names_other_work(one), one.count("/"), one))
-    for cause in (_own_way, host_of, _works_for_others, unknown_in):
+    for cause in (_own_way, host_of, _works_for_others, client_in, unknown_in):
         for path in nearest:
             if why := cause(around.texts[path]):
                 return [program_of(path, "", around)._replace(refused=why)]
