@@ -49,7 +49,11 @@ def with_cause(
 
 
 def _without_bridge(program: FoundProgram, around: RepositoryFiles) -> Refusal | None:
-    """Return that there is no bridge for the library that the program, or one near it, imports."""
+    """Return that there is no bridge for the library that a program of Python, or a file near it,
+    imports.
+    """
+    if not program.path.endswith(".py"):
+        return None
     used = {one: around.frameworks[one] for one in around.reach.followed(program.path)}
     file = next((one for one in used if is_unbridged(used[one])), "")
     return no_bridge(used[file], file) if file and not any(map(is_bridged, used.values())) else None
