@@ -272,7 +272,7 @@ def test_what_a_program_reports_counts_as_its_claim(
     trial = ran(desk(tmp_path, files), "s")
     (found,) = trial["assessments"]
     assert (trial["outcome"], words in found["reason"]) == (outcome, True), found
-    assert found["claimed"] is (outcome != "error"), found
+    assert found.get("claimed", False) is (outcome != "error"), found
     if outcome != "error":
         assert "is claimed by the candidate itself" in trial["printed"]
 
@@ -284,7 +284,7 @@ def test_a_shorter_time_than_the_gate_saw_is_no_excuse(tmp_path: Path) -> None:
     suite = EVALUATORS + "        - {name: e, type: latency, threshold: 300}\n"
     trial = ran(desk(tmp_path, {"s.eval.yaml": suite, "bot/bot.py": slow}), "s")
     assert trial["outcome"] == "fail"
-    assert trial["assessments"][0]["claimed"] is False
+    assert not trial["assessments"][0].get("claimed")
 
 
 @pytest.mark.parametrize(

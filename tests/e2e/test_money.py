@@ -197,7 +197,7 @@ def test_attempts_that_were_lost_are_paid_for(tmp_path: Path) -> None:
         done = gateval(repo, "run", "clerk-eval", "--results", str(tmp_path / "out"), **environ)
     assert done.returncode == 0, done.stdout + done.stderr
     (trial,) = json.loads((tmp_path / "out/results.v1.json").read_text())["trials"]
-    spent = [trial[key]["usd"] for key in ("usage", "judge_usage", "lost_usage")]
+    spent = [trial.get(key, {}).get("usd") for key in ("usage", "judge_usage", "lost_usage")]
     assert spent == [pytest.approx(0.0035), pytest.approx(3 * 0.0035), None]
     assert "judge 3,000 in, 300 out, $0.0105" in " ".join(done.stdout.split())
 

@@ -6,7 +6,7 @@ import hashlib
 import json
 import re
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from enum import StrEnum
 from functools import cache, wraps
 from itertools import pairwise
@@ -82,9 +82,24 @@ class Value(BaseModel):
         return self.of_valid(self.__dict__ | changes, named)
 
     def lean(self) -> Self:
-        """Return it, with the set of its fields' names that others of its kind have too."""
-        _set_named(self, _one_set(frozenset(self.__pydantic_fields_set__)))
-        return self
+        """Return the same in less memory (`of_kept`)."""
+        if self.__pydantic_extra__ is not None or self.__pydantic_private__ is not None:
+            return self
+        named = _one_set(frozenset(self.__pydantic_fields_set__))
+        return self.of_kept(self.__dict__, named)
+
+    @classmethod
+    def of_kept(cls, fields: Mapping[str, object], named: set[str]) -> Self:
+        """Return the same as `of_valid`, for what there is by the ten thousand (`plentiful`): the
+        names of fields stand in one table for all, which takes half the memory.
+        """
+        made = _new(cls)
+        for name, value in fields.items():
+            _set_one(made, name, value)
+        _set_named(made, named)
+        _set_extra(made, None)
+        _set_private(made, None)
+        return made
 
     @classmethod
     def of_valid(cls, fields: dict[str, object], named: set[str]) -> Self:
@@ -108,7 +123,7 @@ class Value(BaseModel):
         return cls.of_valid(_defaults(cls) | fields, _one_set(frozenset(fields)))
 
 
-_new = object.__new__
+_new, _set_one = object.__new__, object.__setattr__
 _set_fields, _set_named, _set_extra, _set_private = (
     BaseModel.__dict__[slot].__set__
     for slot in (
@@ -118,6 +133,19 @@ _set_fields, _set_named, _set_extra, _set_private = (
         "__pydantic_private__",
     )
 )
+
+
+Kept = TypeVar("Kept", bound=Value)
+
+
+def plentiful(kind: type[Kept]) -> type[Kept]:
+    """Have the values of a class share one table of its fields' names (`of_kept`), which Python
+    makes of those that its first objects have.
+    """
+    first = _new(kind)
+    for name in kind.model_fields:
+        _set_one(first, name, None)
+    return kind
 
 
 @cache

@@ -8,7 +8,7 @@ out.
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple, NoReturn, TypeVar
 
 from pydantic import JsonValue, ValidationError
@@ -20,7 +20,7 @@ from gateval.domain.plan.sealing import is_open
 from gateval.domain.results.results import Results, ResultsPart
 from gateval.domain.strict_json import DEPTH_LIMIT, NotStrictJson, read_json
 from gateval.domain.trials.kept import KeptSteps
-from gateval.domain.trials.trial import Trial
+from gateval.domain.trials.trial import Assessment, AssessmentStatus, Trial
 from gateval.errors import StageFileError
 from gateval.safe.sanitize import plain_line
 
@@ -142,8 +142,8 @@ def part_pieces(part: ResultsPart) -> Iterator[bytes]:
 
 
 def _trial_by_trial(value: Results | ResultsPart, lines: str = "") -> Iterator[str]:
-    """Yield what `dump` returns; of one trial at a time the steps are in memory. Around trials are
-    `lines`.
+    """Yield what `dump` returns, of results in short; of one trial at a time the steps are in
+    memory. Around trials are `lines`.
     """
     _refuse_open(value)
     if isinstance(value, Results):
@@ -152,7 +152,8 @@ def _trial_by_trial(value: Results | ResultsPart, lines: str = "") -> Iterator[s
         yield ',"trials":['
     else:
         yield _before(value, "trials") + lines
-    yield from _items(value.trials, f",{lines}")
+    short = _shortened if isinstance(value, Results) else _dumped
+    yield from _items(value.trials, f",{lines}", short)
     yield lines + _behind(value, "trials") + "\n"
 
 
@@ -178,21 +179,56 @@ def _behind(value: Value, field: str) -> str:
     return "]" + ("" if rest == "}" else ",") + rest
 
 
-def _items(values: Iterable[Value], between: str = ",") -> Iterator[str]:
+def _dumped_value(value: Value) -> str:
+    return dump_whole(value)[:-1]
+
+
+def _items(
+    values: Iterable[V], between: str = ",", dumped: Callable[[V], str] = _dumped_value
+) -> Iterator[str]:
     for number, one in enumerate(values):
-        text = _dumped(one) if isinstance(one, Trial) else dump_whole(one)[:-1]
-        yield (between if number else "") + text
+        yield (between if number else "") + dumped(one)
 
 
-def _dumped(trial: Trial) -> str:
-    """Return a trial as JSON; steps that lie elsewhere are taken as they are written there."""
+def _dumped(trial: Trial, apart: Collection[str] = ()) -> str:
+    """Return a trial as JSON; steps that lie elsewhere are taken as they are written there. Of what
+    is `apart` nothing is returned.
+    """
     steps = trial.trace.steps if trial.trace else ()
     if not isinstance(steps, KeptSteps) or not steps:
-        return dump_whole(trial)[:-1]
-    if written := steps.written(trial):
+        return dump_whole(trial, fields=Trial.model_fields.keys() - apart)[:-1]
+    if not apart and (written := steps.written(trial)):
         return written.json.decode()
-    text, begin = trial.model_dump_json(exclude={"trace": {"steps"}}), '"trace":{'
+    left: dict[str, bool | set[str]] = {"trace": {"steps"}, **dict.fromkeys(apart, True)}
+    text, begin = trial.model_dump_json(exclude=left), '"trace":{'
     return text.replace(begin, f'{begin}"steps":{steps.json().decode()},', 1)
+
+
+def _shortened(trial: Trial) -> str:
+    """Return a trial as JSON without what is default in its assessments and lost tokens, which is a
+    fifth of results. By their schema nothing of it has to be there. One that was read from a part
+    is written as it stands there, which is quicker.
+    """
+    steps = trial.trace.steps if trial.trace else ()
+    if isinstance(steps, KeptSteps) and (written := steps.written(trial)):
+        return written.json.decode()
+    if not trial.assessments or _has_errors(trial.assessments):
+        return _dumped(trial)
+    try:
+        short = trial.model_dump_json(include=_SHORTENED, exclude_defaults=True)
+    except PydanticSerializationError:
+        return _dumped(trial)
+    return f"{_dumped(trial, _SHORTENED)[:-1]},{short[1:]}"
+
+
+_SHORTENED = {"assessments", "lost_usage"}
+
+
+def _has_errors(assessments: Sequence[Assessment]) -> bool:
+    """Whether one says by its `status`, which is its default, what it is."""
+    return any(
+        one.status is AssessmentStatus.ERROR or _has_errors(one.parts) for one in assessments
+    )
 
 
 def load_plan(data: bytes, name: str = "The plan") -> Plan:

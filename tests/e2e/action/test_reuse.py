@@ -221,10 +221,12 @@ def test_a_judge_that_looks_again_is_asked_whoever_looked_first(judged: Judged) 
     assert ended.code == 1, ended.errors + ended.log
     trials = json.loads((ended.results / "results.v1.json").read_text())["trials"]
     greeting = [one for one in trials if one["key"]["fixture"] == "greets"]
-    again = [one["assessments"][1]["again"] for one in greeting if one["key"]["repetition"] == 1]
+    again = [
+        one["assessments"][1].get("again") for one in greeting if one["key"]["repetition"] == 1
+    ]
     assert again == ["passed", "failed"]
     assert "1 judged in run 4711-1 count here" in judged.pull.comments[0].body
     base = [one for one in greeting if one["key"]["side"] == "base"]
     assert base[0]["judge_usage"]["input_tokens"] == 10, "for the second look alone"
-    looked = sum(one["assessments"][1]["again"] is not None for one in greeting)
+    looked = sum("again" in one["assessments"][1] for one in greeting)
     assert asked == len(greeting) - 1 + looked

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from gateval.domain.base import Value
+from gateval.domain.trials.trial import Trial
 from gateval.errors import StageFileError
 from gateval.render.comment import render_comment
 from gateval.render.stage import (
@@ -36,7 +37,7 @@ def test_what_is_written_is_read_back_alike(name: str) -> None:
     assert load_results(dump(results).encode()) == results
     assert load_plan(dump(results.plan).encode()) == results.plan
     assert "".join(plan_pieces(results.plan)) == dump(results.plan, indent=None)
-    assert "".join(results_pieces(SAMPLES[name]())) == dump(results, indent=None)
+    assert load_results("".join(results_pieces(SAMPLES[name]())).encode()) == results
 
 
 @pytest.mark.parametrize("name", SAMPLES)
@@ -45,12 +46,26 @@ def test_pieces_are_the_whole_and_say_where_fixtures_stand(name: str) -> None:
     pieces = [one.encode() for one in results_pieces(report)]
     data = b"".join(pieces)
 
-    assert json.loads(data) == json.loads(dump(report.results))
+    assert dump(load_results(data)) == dump(report.results)
     places = places_in(report.results.plan, list(accumulate(map(len, pieces))))
     for planned in report.results.plan.evals:
         stood = [json.loads(data[at:end]) for at, end in places.fixtures[planned.name]]
         assert stood == json.loads(dump(planned))["fixtures"]
     assert data[: places.trials].endswith(b',"trials":[')
+
+
+def test_trials_of_results_are_short_and_say_the_same() -> None:
+    report = SAMPLES["regressed"]()
+    (trial, *_) = (one for one in report.results.trials if one.assessments)
+    whole = json.loads(dump(trial))
+    written = json.loads("".join(results_pieces(report)))["trials"]
+    (short,) = (one for one in written if one["key"] == whole["key"])
+
+    assert whole.keys() - short.keys() == {"lost_usage"}
+    assert "verdict" not in short["assessments"][0]
+    apart: dict[str, Any] = {"lost_usage": {}, "assessments": []}
+    assert short | apart == whole | apart
+    assert Trial.model_validate(short) == trial
 
 
 def test_a_place_with_something_unknown_is_refused() -> None:

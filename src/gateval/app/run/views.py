@@ -67,7 +67,7 @@ VIEWS: Mapping[str, View] = {
     "summary": View("summary.txt", "terminal.summary:render_summary", kept=True),
     "markdown": View("comment.md", "comment:render_comment"),
     "junit": View("junit.xml", "junit:render_junit"),
-    "html": View("report.html", "page.document:render_page"),
+    "html": View("report.html", "page.document:page_pieces"),
     "sarif": View("gateval.sarif", "sarif:render_sarif"),
     "json": View(DECISION_FILE, "stage:dump_decision", record=True),
     "results": View(RESULTS_FILE, "stage:results_pieces", record=True),
@@ -110,8 +110,8 @@ def write_views(
     asked: Collection[str] = (),
     stored: Collection[Trial] = (),
 ) -> dict[str, str]:
-    """Write the views that are asked for into the folder of a run; return their texts by name,
-    without those of which not all is in memory at once.
+    """Write the views that are asked for into the folder of a run; return their texts by name, that
+    of those of which not all is in memory at once empty.
 
     `stored` are the trials that the run has stored there.
     """
@@ -121,8 +121,7 @@ def write_views(
     for name, pieces in all_views(report, asked):
         counted = Counted(pieces)
         file = folder.write(VIEWS[name].file, counted)
-        if isinstance(pieces, tuple):
-            texts[name] = "".join(pieces)
+        texts[name] = "".join(pieces) if isinstance(pieces, tuple) else ""
         page = counted.digest.hexdigest() if name == "html" else page
         if VIEWS[name].file == RESULTS_FILE:
             note_compared(report, folder.path, file, counted, stored, page)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import islice
 
 from gateval.domain.decision.decision import Report, make_report
 from gateval.domain.history.baseline import (
@@ -134,12 +135,13 @@ def _run_eval(
     run = run_of(report.results, planned) if planned.scoring.model.tasks else None
     statuses = [one.status.value for one in run.tasks] if run else [""] * len(compared.fixtures)
     scored, cut = not compared.unanswered, report.results.info.cut
-    fixtures = [
+    each = (
         _run_fixture(
             planned, one, (_head(one), base.get(one.fixture, ())), status, cut, scored=scored
         )
         for one, status in zip(compared.fixtures, statuses, strict=False)
-    ]
+    )
+    fixtures = tuple(islice(each, FIXTURES_LISTED))
     return RunEval(
         eval=compared.eval,
         kind=planned.kind,
@@ -164,8 +166,8 @@ def _run_eval(
         stood_in=any(one.code is ReasonCode.STAND_IN for one in mine),
         averages=averages(planned, Side.HEAD, trials) if planned.scoring.model.scorers else (),
         axes=axes_of_run(compared)[:SCORES_LISTED],
-        fixtures=tuple(fixtures[:FIXTURES_LISTED]),
-        beyond=() if planned.sealed else tuple(_beyond(fixtures))[:FIXTURES_LISTED],
+        fixtures=fixtures,
+        beyond=() if planned.sealed else tuple(islice(_beyond(each), FIXTURES_LISTED)),
         base=_run_base(report, planned, compared, base) if base else None,
     )
 
@@ -206,9 +208,9 @@ def _run_base(
     )
 
 
-def _beyond(fixtures: Sequence[RunFixture]) -> Iterator[RunFixture]:
+def _beyond(fixtures: Iterable[RunFixture]) -> Iterator[RunFixture]:
     """Yield in short those beyond the listed ones that did not just pass, on each side measured."""
-    for one in fixtures[FIXTURES_LISTED:]:
+    for one in fixtures:
         if one.regressed or not one.all_passed or (one.base and not one.of_base.all_passed):
             yield one.replace(says="", axes=(), criteria=())
 

@@ -25,6 +25,7 @@ from gateval.domain.base import (
     Word,
     canonical_json,
     json_text,
+    plentiful,
 )
 from gateval.domain.manifests.messages import (
     MESSAGES_LIMIT,
@@ -188,6 +189,7 @@ PROMPTS = ("prompt", "text")
 """Keys of a payload whose text is what the agent is asked."""
 
 
+@plentiful
 class FixtureInput(Spec):
     """The input of one fixture."""
 
@@ -276,6 +278,7 @@ PREFERENCE = "preference"
 known by name to whoever has to wait for both."""
 
 
+@plentiful
 class AssertionSpec(Value):
     """One assertion as written: the fields all have, and its own ones in `options`.
 
@@ -324,6 +327,7 @@ class AssertionSpec(Value):
         return self.parts[at[0]].part(at[1:]) if inside else self
 
 
+@plentiful
 class Fixture(Value):
     """An EvalFixture as read from one revision. `digest` covers its meaning, without places.
 

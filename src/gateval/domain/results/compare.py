@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from math import fsum
 from typing import NamedTuple
@@ -220,11 +220,11 @@ def _compare_eval(planned: PlannedEval, trials: Grouped, far: PlanProgress) -> E
     )
 
 
-def _found(planned: PlannedEval, trials: Grouped, far: PlanProgress) -> list[_Found]:
+def _found(planned: PlannedEval, trials: Grouped, far: PlanProgress) -> Iterator[_Found]:
     owners, compared, added = planned.owners(), set(planned.compared), set(planned.added)
     stored = planned.stored_counts()
-    return [
-        _Found(
+    for fixture, owner in zip(planned.fixtures, owners.values(), strict=True):
+        yield _Found(
             fixture=fixture,
             standing=fixture.name in compared and Side.BASE in planned.sides,
             added=fixture.name in added and planned.baseline is not Baseline.NEW_AGENT,
@@ -235,8 +235,6 @@ def _found(planned: PlannedEval, trials: Grouped, far: PlanProgress) -> list[_Fo
             base=trials.get((owner, fixture.name, Side.BASE), ()),
             stored=stored.get(fixture.name, 0),
         )
-        for fixture, owner in zip(planned.fixtures, owners.values(), strict=True)
-    ]
 
 
 def _compare_fixture(
@@ -281,7 +279,7 @@ def _compare_fixture(
         cut=found.cut,
         first_passed=outcomes(found.head)[:1] == [True],
         refused=_refused(found.head) if ours.silent == ours.trials else "",
-    )
+    ).lean()
 
 
 def _score_change(

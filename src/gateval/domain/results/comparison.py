@@ -12,7 +12,7 @@ from statistics import fmean
 
 from pydantic import Field
 
-from gateval.domain.base import Count, Positive, Value, Word
+from gateval.domain.base import Count, Positive, Value, Word, plentiful
 from gateval.domain.manifests.fixture import named_axes
 from gateval.domain.plan.plan import Plan
 from gateval.domain.plan.planned_eval import Baseline, PlannedEval, Removed
@@ -196,6 +196,7 @@ class FixtureStatus(Word):
         return self in {FixtureStatus.IMPROVED, FixtureStatus.PASSING}
 
 
+@plentiful
 class FixtureComparison(Value):
     """One fixture, head against base.
 

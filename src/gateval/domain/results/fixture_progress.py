@@ -48,6 +48,7 @@ from gateval.domain.statistics.walk import (
     Walk,
     borne_out,
     counted,
+    same_walk,
     walk,
 )
 from gateval.domain.trials.trial import Side, Trial
@@ -242,15 +243,13 @@ def fixture_progress_of(
     first, stored = rules.first_of(fixture.name), rules.stored.get(fixture.name, 0)
     old, new = outcomes(base), outcomes(head)
     if len(old) < first.base or len(new) < first.head:
-        return FixtureProgress(
-            first, Walk(step=LookResult.GO_ON, look=first, **_counts(old, new)), rule
-        )
+        return FixtureProgress(first, same_walk(LookResult.GO_ON, first, **_counts(old, new)), rule)
     certain = certain_silence(base[stored:], head)
     if certain is not None:
         # no more of head, but base in this run: what it could before says nothing of a provider now
         wanted = larger(first, Look(base=stored + certain.wanted.base, head=1))
         step = LookResult.STOP if len(base) >= wanted.base else LookResult.GO_ON
-        taken = Walk(step=step, look=wanted, **_counts(outcomes(base), outcomes(head)))
+        taken = same_walk(step, wanted, **_counts(outcomes(base), outcomes(head)))
         return FixtureProgress(wanted, taken, rule, fell_silent=certain.proven)
     if rules.planned.deterministic and not has_real_judge(rules.planned, fixture):
         scored = rules.graded_of(fixture.name)
@@ -282,7 +281,7 @@ def _by_scores(
     scored = graded_walk(rule, grades(base), grades(head))
     look = scored.look
     counts = _counts(outcomes(base)[: look.base], outcomes(head)[: look.head])
-    taken = Walk(step=scored.step, look=look, **counts)
+    taken = same_walk(scored.step, look, **counts)
     return FixtureProgress(look, taken, rules.design_of(fixture.name), graded=scored, rule=rule)
 
 
@@ -341,11 +340,11 @@ def _deterministic(
     if scored is not None:
         same = not scored.worse(*(grade(one[0], Use.HEAD) or 0.0 for one in (base, head)))
     if same and not (quiet and not new[0]):
-        return FixtureProgress(first, Walk(step=LookResult.STOP, look=first, **counts), exact=True)
+        return FixtureProgress(first, same_walk(LookResult.STOP, first, **counts), exact=True)
     second = Look(base=max(AGREEING, first.base), head=max(AGREEING, first.head))
     if len(old) < AGREEING or len(new) < AGREEING:
-        return FixtureProgress(second, Walk(step=LookResult.GO_ON, look=second, **counts))
-    taken = Walk(step=LookResult.REGRESSED, look=second, **counts)
+        return FixtureProgress(second, same_walk(LookResult.GO_ON, second, **counts))
+    taken = same_walk(LookResult.REGRESSED, second, **counts)
     return FixtureProgress(second, taken, exact=True, fell_silent=quiet)
 
 

@@ -18,7 +18,7 @@ from math import fsum
 
 from pydantic import Field
 
-from gateval.domain.base import Positive, Share, Value
+from gateval.domain.base import Positive, Share, Value, plentiful
 from gateval.domain.manifests.evaluation import TOLERANCE, ScoringModel
 from gateval.domain.manifests.fixture import Fixture, Severity
 from gateval.domain.plan.planned_eval import CONFIRMING, PlannedEval
@@ -38,6 +38,7 @@ class Meets(StrEnum):
     UNKNOWN = "unknown"
 
 
+@plentiful
 class FixtureScore(Value):
     """One fixture on one side: how its planned repetitions ended. `missing` ones never ran.
 
@@ -246,7 +247,7 @@ def score_fixture(
             share=own,
             points=mean * repetitions if planned.scoring.graded else None,
             graded=repetitions if planned.scoring.graded else 0,
-        )
+        ).lean()
     lost = [trial.outcome for trial in counted if trial.passed is None]
     measured = [trial for trial in counted if trial.passed is not None] if lost else counted
     failed = [trial for trial in measured if not trial.passed]
@@ -265,7 +266,7 @@ def score_fixture(
         share=_mean_score(measured),
         points=fsum(grades) if weighted else None,
         graded=len(grades) if weighted else 0,
-    )
+    ).lean()
 
 
 def _mean_score(trials: Iterable[Trial]) -> float | None:

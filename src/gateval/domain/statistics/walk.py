@@ -78,11 +78,11 @@ def walk(design: Design, base: Outcomes, head: Outcomes) -> Walk:
         taken = step(design, index, base_passes, head_passes)
         if taken is not LookResult.GO_ON:
             break
-    return _walk(taken, look, counted(base[: look.base]), counted(head[: look.head]))
+    return same_walk(taken, look, counted(base[: look.base]), counted(head[: look.head]))
 
 
 @lru_cache(4_096)
-def _walk(step: LookResult, look: Look, base: PassCount, head: PassCount) -> Walk:
+def same_walk(step: LookResult, look: Look, base: PassCount, head: PassCount) -> Walk:
     """Return one object for equal ones: most fixtures go alike."""
     return Walk(step=step, look=look, base=base, head=head)
 

@@ -126,8 +126,8 @@ class Sharing:
             seen = usage if trace.usage is trial.usage else self._one(trace.usage)
             told = {**trace.__dict__, "steps": steps, "usage": seen}
             told |= {"models": self._one(trace.models), "waited": self._number(trace.waited)}
-            parts["trace"] = Trace.of_valid(told, _TRACE_FIELDS)
-        return Trial.of_valid(parts, _TRIAL_FIELDS)
+            parts["trace"] = Trace.of_kept(told, _TRACE_FIELDS)
+        return Trial.of_kept(parts, _TRIAL_FIELDS)
 
     def _named(self, key: TrialKey) -> TrialKey:
         """Return the key with names that others have, too: the very same in the run that asked."""

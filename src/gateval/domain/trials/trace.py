@@ -18,6 +18,7 @@ from gateval.domain.base import (
     canonical_json,
     json_text,
     plain_numbers,
+    plentiful,
 )
 from gateval.domain.manifests.agent import AgentTool
 from gateval.domain.manifests.fixture import ToolReplay
@@ -91,6 +92,7 @@ NO_CALL = CallCost()
 """What a step took that no model call gave."""
 
 
+@plentiful
 class Trace(Value):
     """The ordered steps of a trial.
 

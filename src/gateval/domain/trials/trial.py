@@ -15,7 +15,7 @@ from typing import Annotated, ClassVar, Literal, TypeAlias
 
 from pydantic import ConfigDict, Field
 
-from gateval.domain.base import Count, Positive, Share, Value, Word, canonical_json
+from gateval.domain.base import Count, Positive, Share, Value, Word, canonical_json, plentiful
 from gateval.domain.manifests.fixture import PREFERENCE, FixtureInput, Severity
 from gateval.domain.manifests.messages import Role, text_of
 from gateval.domain.trials.model_call import CallsMade, Usage, add_calls, in_one_trial
@@ -310,6 +310,7 @@ class NoAnswer(Value):
     seconds: float = Field(default=0, ge=0)
 
 
+@plentiful
 class Trial(Value):
     """A finished trial.
 

@@ -158,7 +158,7 @@ def read_one(
         needs_judge=kind in source.registries.judged or any(one.needs_judge for one in parts),
         parts=tuple(parts),
         place=document.place(path),
-    )
+    ).lean()
     return assertion, ()
 
 

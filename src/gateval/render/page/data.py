@@ -76,22 +76,21 @@ def page_data(view: ReportView, room: int) -> PageData:
         lines = lines[: len(lines) // 2]
     blocks = {"agents": _packed(_agents(view.plan))}
     room -= len(text) + len(blocks["agents"])
-    rest: list[tuple[str, list[Trial], FixtureFacts]] = []
+    looked = 0
     for number, (fact, pair) in enumerate(zip(facts, pairs, strict=True)):
-        shown = [one for one in pair if one is not None]
-        rest.append((f"{number}b", [t for t in (*fact.head, *fact.base) if t not in shown], fact))
+        looked = number + 1
         block = _packed(_fixture(view, fact, pair))
         room -= len(block) + _TAG
         if room < 0 or number >= len(lines):
             break
         blocks[f"{number}a"] = block
-    for name, trials, fact in rest if room >= 0 else ():
-        if trials:
+    for number, fact in enumerate(facts[:looked] if room >= 0 else ()):
+        if trials := [one for one in (*fact.head, *fact.base) if one not in pairs[number]]:
             block = _packed([_trial(fact, one) for one in trials])
             room -= len(block) + _TAG
             if room < 0:
                 break
-            blocks[name] = block
+            blocks[f"{number}b"] = block
     return PageData({**_index(view, lines, len(facts)), "scorers": scorers}, blocks)
 
 

@@ -363,12 +363,17 @@ _SIGNS = {
 
 def render_page(view: ReportView) -> str:
     """Return the page as HTML of at most `LIMIT` bytes in ASCII and UTF-8."""
+    return "".join(page_pieces(view))
+
+
+def page_pieces(view: ReportView) -> Iterator[str]:
+    """Yield the page piece by piece, as one text would take twice its bytes."""
     template = environment().get_template("page.html.j2")
     values = _values(view)
     bare = template.render(**values, lines="", blocks={})
     data = page_data(view, LIMIT - _RESERVE - len(bare.encode()))
     blocks = {name: markup(block) for name, block in data.blocks.items()}
-    return template.render(**values, lines=markup(as_json(data.lines)), blocks=blocks)
+    yield from template.generate(**values, lines=markup(as_json(data.lines)), blocks=blocks)
 
 
 def _values(view: ReportView) -> dict[str, object]:
