@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from hashlib import sha256
 from importlib import import_module
+from operator import is_
 from threading import Event
 from typing import TYPE_CHECKING
 
@@ -41,6 +42,7 @@ from gateval.domain.history.standing import (
     write_findings,
 )
 from gateval.domain.plan.plan import Plan
+from gateval.domain.plan.planned_eval import PlannedEval
 from gateval.domain.plan.sealing import kept_apart, shut_plan
 from gateval.domain.results.averages import EarlierSet
 from gateval.domain.results.results import Results
@@ -122,24 +124,28 @@ def measure(
 
 def _safe(plan: Plan, redactor: Redactor) -> Plan:
     """Take secrets out of a plan, fixture by fixture: of all at once the JSON is as large as it."""
-    evals = tuple(
-        redactor.value(one.replace(fixtures=())).replace(
-            fixtures=tuple(map(redactor.value, one.fixtures))
-        )
-        for one in plan.evals
-    )
-    return redactor.value(plan.replace(evals=())).replace(evals=evals)
+
+    def safe(planned: PlannedEval) -> PlannedEval:
+        around = redactor.value(bare := planned.replace(fixtures=()))
+        fixtures = tuple(map(redactor.value, planned.fixtures))
+        same = around is bare and all(map(is_, fixtures, planned.fixtures))
+        return planned if same else around.replace(fixtures=fixtures)
+
+    evals = tuple(map(safe, plan.evals))
+    around = redactor.value(bare := plan.replace(evals=()))
+    if around is bare and all(map(is_, evals, plan.evals)):
+        return plan
+    return around.replace(evals=evals)
 
 
 def _without_secrets(found: Results, redactor: Redactor) -> Results:
     """Take secrets out of what a run found. Trials are redacted as they finish, all but the names
     by which they are found in the plan.
     """
-    keys = [redactor.value(trial.key) for trial in found.trials]
-    trials = tuple(
-        trial if key is trial.key else trial.replace(key=key)
-        for trial, key in zip(found.trials, keys, strict=True)
-    )
+    names = {name for trial in found.trials for name in (trial.key.eval, trial.key.fixture)}
+    trials = found.trials
+    if any(redactor.text(name) != name for name in names):
+        trials = tuple(one.replace(key=redactor.value(one.key)) for one in trials)
     offers = tuple(map(redactor.value, found.offers))
     return found.replace(trials=trials, info=redactor.value(found.info), offers=offers)
 

@@ -13,6 +13,7 @@ from typing import NamedTuple, TypeVar, cast, overload
 
 from pydantic import TypeAdapter
 
+from gateval.domain.base import Value
 from gateval.domain.trials.trace import Step, StepKind, Trace
 from gateval.domain.trials.trial import Trial, TrialKey
 
@@ -108,22 +109,22 @@ class Sharing:
 
     def kept(self, trial: Trial, steps: KeptSteps | None) -> Trial:
         """Return the trial with these steps, None for a trial that has no trace."""
-        trace, usage = trial.trace, self._one(trial.usage)
-        assessments = tuple(map(self._one, trial.assessments))
+        trace, usage = trial.trace, self._value(trial.usage)
+        assessments = tuple(map(self._value, trial.assessments))
         parts: dict[str, object] = {
             **trial.__dict__,
             "key": self._named(trial.key),
             "assessments": self._known.setdefault(tuple(map(id, assessments)), assessments),
-            "calls": self._one(trial.calls),
+            "calls": trial.calls and self._value(trial.calls),
             "usage": usage,
-            "judge_usage": self._one(trial.judge_usage),
-            "lost_usage": self._one(trial.lost_usage),
+            "judge_usage": self._value(trial.judge_usage),
+            "lost_usage": self._value(trial.lost_usage),
             "reason": self._one(trial.reason),
             "output": self._one(trial.output),
             "score": self._number(trial.score),
         }
         if trace is not None and steps is not None:
-            seen = usage if trace.usage is trial.usage else self._one(trace.usage)
+            seen = usage if trace.usage is trial.usage else self._value(trace.usage)
             told = {**trace.__dict__, "steps": steps, "usage": seen}
             told |= {"models": self._one(trace.models), "waited": self._number(trace.waited)}
             parts["trace"] = Trace.of_kept(told, _TRACE_FIELDS)
@@ -138,6 +139,15 @@ class Sharing:
 
     def _number(self, number: float | None) -> float | None:
         return cast("float | None", self._known.setdefault((float, number), number))
+
+    def _value(self, value: Value) -> Value:
+        """Return the one of such a value, which is looked for by its fields: values of pydantic
+        compare themselves in Python, which takes three times as long.
+        """
+        if len(self._known) > _SHARED:
+            self._known.clear()
+        fields = (type(value), *value.__dict__.values())
+        return cast("Value", self._known.setdefault(fields, value))
 
     def _one(self, part: V) -> V:
         if len(self._known) > _SHARED:
