@@ -333,3 +333,32 @@ def test_a_program_that_starts_several_servers_is_none_to_ask() -> None:
     threads = "import uvicorn, openai\nfrom threading import Thread\nfor make, port in ((one, 9001), (two, 9002)):\n    Thread(target=uvicorn.run).start()\n"
     (program,) = found({"main.py": threads + GUARD})
     assert program.refused == SERVERS
+
+
+def test_a_workflow_that_writes_to_a_page_is_refused_by_the_page() -> None:
+    head = "from llama_index.core.workflow import Workflow\nimport chainlit as cl\n"
+    body = (
+        "class Desk(Workflow):\n    async def go(self, ev):\n        with cl.Step(name='x'): ...\n"
+    )
+    (program,) = found({"flow.py": head + body})
+    assert program.refused is not None
+    assert "Chainlit" in program.refused.why
+
+
+def test_a_stream_of_ag2_is_asked_by_ag_ui_below_its_path() -> None:
+    text = "from autogen.ag_ui import AGUIStream\nfrom fastapi import FastAPI\nmade = 1\napp = FastAPI()\nstream = AGUIStream(made)\napp.mount('/chat', stream.build_asgi())\n"
+    (program,) = found({"backend.py": text})
+    assert (program.invocation.preset, program.invocation.route) == ("ag-ui", "/chat/")
+    assert program.refused is None
+
+
+def test_a_client_of_an_agent_elsewhere_and_a_wrapped_sdk_are_known() -> None:
+    (program,) = found(
+        {"ask.py": f"from a2a.client import ClientFactory\ndef main(): go(input())\n{GUARD}"}
+    )
+    assert program.refused is not None
+    assert "speaks A2A and runs elsewhere" in program.refused.why
+    (program,) = found(
+        {"ask.py": f"from langfuse.openai import OpenAI\ndef main(): go(input())\n{GUARD}"}
+    )
+    assert (program.framework, program.refused) == ("OpenAI SDK", None)

@@ -52,6 +52,7 @@ _PLATFORMS = {
     "an action of Rasa, which its server calls": "rasa_sdk|rasa",
     "a server of Parlant, which is asked in sessions of its own": "parlant",
     "an agent of the Microsoft 365 Agents SDK, whose channels ask it": "microsoft_agents",
+    "a client of an agent that speaks A2A and runs elsewhere": r"a2a\.client",
     "a workflow of LlamaAgents, which `llamactl` serves": "llama_deploy|llama_agents",
 }
 _VOICE = (

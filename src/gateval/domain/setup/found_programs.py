@@ -10,7 +10,7 @@ from gateval.domain.setup.declared import DeclaredAgent
 from gateval.domain.setup.invocation import Invocation
 from gateval.domain.setup.libraries import OVER_HTTP
 from gateval.domain.setup.openapi import SOME_TEXT
-from gateval.domain.setup.other_work import is_aside, template_of
+from gateval.domain.setup.other_work import is_aside, talks_to_page, template_of
 from gateval.domain.setup.program import FoundProgram, SetUp, is_flask, server_of
 from gateval.domain.setup.program_asking import how_asked
 from gateval.domain.setup.program_surroundings import (
@@ -83,7 +83,7 @@ def program_of(path: str, framework: str, around: RepositoryFiles) -> FoundProgr
 
 def declared_program(one: DeclaredAgent, around: RepositoryFiles) -> FoundProgram:
     """Return what a framework declares, as the target of a bridge."""
-    stem = splitext(basename(one.file))[0]
+    stem, text = splitext(basename(one.file))[0], around.texts.get(one.file, "")
     file = one.file if one.path.endswith(ENDINGS) else join(dirname(one.path), basename(one.file))
     root, setup = folder_and_set_up(file, around)
     if root and not one.path.startswith(f"{root}/"):
@@ -107,7 +107,7 @@ def declared_program(one: DeclaredAgent, around: RepositoryFiles) -> FoundProgra
         target=one.target(root),
         language="node" if one.file.endswith(NODE_SOURCES) else "python",
         names=(*one.names, basename(root), project_name(root, around), stem),
-        refused=one.refused or template_of(one.file, around.texts.get(one.file, "")),
+        refused=one.refused or template_of(one.file, text) or talks_to_page(text),
     )
     return with_surroundings(program, one.file, around)
 

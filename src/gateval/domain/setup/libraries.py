@@ -33,6 +33,7 @@ PYTHON = {
     "litellm": "LiteLLM",
     "anthropic": "Anthropic SDK",
     "openai": "OpenAI SDK",
+    "langfuse.openai": "OpenAI SDK",
     "autogen": "AutoGen",
     "autogen_core": "AutoGen",
     "ag2": "AutoGen",

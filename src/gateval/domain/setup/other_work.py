@@ -145,6 +145,17 @@ def page_of(text: str) -> Refusal | None:
     )
 
 
+_IN_A_CHAT = re.compile(r"\bcl\.(?:Step|Message|user_session|AskUserMessage)\b")
+_CHAINLIT = re.compile(r"^import chainlit as cl\b", re.M)
+
+
+def talks_to_page(text: str) -> Refusal | None:
+    """Return why an agent cannot be asked that writes to the page of Chainlit while it answers, for
+    which that has to be open; None for any other.
+    """
+    return page_of(text) if _CHAINLIT.search(text) and _IN_A_CHAT.search(text) else None
+
+
 def template_of(path: str, text: str) -> Refusal | None:
     """Return why a Python file cannot be started that a generator fills in; None for any other."""
     if "{{" in path:

@@ -72,6 +72,9 @@ _DISPATCHES = re.compile(
 )
 """A handler that gives what it got to Pydantic AI, which answers by AG-UI."""
 
+_MOUNTED = re.compile(r"\.mount\(\s*[\"'](/[^\"'{]{0,300})[\"']\s*,\s*\w+\.build_asgi\(")
+"""Where the stream of AG2 that speaks AG-UI is mounted, which answers below its path."""
+
 _CHAINS = re.compile(r"\badd_routes\(\s*\w+\s*,(?P<given>[^#]{0,300})", re.S)
 _A2A = re.compile(
     r"^[ \t]*(?:from|import) a2a\.server\b|\bA2A(?:Starlette|FastAPI)Application\(", re.M
@@ -94,6 +97,12 @@ def _dispatched(text: str) -> str:
     return listed[1] if listed else ""
 
 
+def _mounted(text: str) -> str:
+    """Return the path below which a stream of AG2 answers by AG-UI; "" for none."""
+    found = _MOUNTED.search(text) if "AGUIStream(" in text else None
+    return f"{found[1].rstrip('/')}/" if found else ""
+
+
 def protocol_of(path: str, text: str, behind: str = "") -> Protocol | None:
     """Return the protocol that a server speaks, by its text and that of the files it imports; None
     for any other program.
@@ -107,7 +116,7 @@ def protocol_of(path: str, text: str, behind: str = "") -> Protocol | None:
         return Protocol("ag-ui", application=own[1])
     if added := _ADDED.search(whole):
         return Protocol("ag-ui", _path(added["given"], "/") if added["given"] else "/run")
-    if place := _dispatched(text):
+    if place := _dispatched(text) or _mounted(whole):
         return Protocol("ag-ui", place)
     if "AgentOS(" in whole and (given := _AGUI.search(whole)):
         return Protocol("ag-ui", f"{given[1] or ''}/agui")
