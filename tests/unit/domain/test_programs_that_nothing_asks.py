@@ -362,3 +362,39 @@ def test_a_client_of_an_agent_elsewhere_and_a_wrapped_sdk_are_known() -> None:
         {"ask.py": f"from langfuse.openai import OpenAI\ndef main(): go(input())\n{GUARD}"}
     )
     assert (program.framework, program.refused) == ("OpenAI SDK", None)
+
+
+@pytest.mark.parametrize(
+    ("loop", "stdin"),
+    [
+        ("while True:\n        if input('Ask: ') == 'quit': break", "n\n{{ prompt }}\n{{ prompt }}\nquit\n"),
+        ("input('Ask: ')", "n\n{{ prompt }}\n{{ prompt }}\n"),
+    ],
+)  # fmt: skip
+def test_a_yes_or_no_before_the_question_is_answered_by_no(loop: str, stdin: str) -> None:
+    text = f"import openai\ndef main():\n    if input('Load? (y/n): ') == 'y': load()\n    input('Name: ')\n    {loop}\n{GUARD}"
+    (program,) = found({"main.py": text})
+    assert (program.refused, program.invocation.stdin) == (None, stdin)
+
+
+@pytest.mark.parametrize(
+    ("made", "known"),
+    [
+        ("self, rag: RAG, key: str | None = None, **more: Any", False),
+        ("self, *args, **kwargs", True),
+        ("self, rag: dict[str, int] = {}", True),
+    ],
+)
+def test_a_workflow_that_has_to_be_given_something_is_none(made: str, known: bool) -> None:
+    text = f"from llama_index.core.workflow import Workflow\nclass Desk(Workflow):\n    def __init__({made}):\n        ...\n"
+    assert [one.target for one in found({"flow.py": text}) if not one.refused] == (
+        ["flow.py:Desk"] if known else []
+    )
+
+
+def test_a_server_that_handles_ag_ui_itself_comes_before_the_flow_that_it_starts() -> None:
+    flow = "from crewai.flow.flow import Flow\nclass Desk(Flow):\n    ...\n"
+    server = "import uvicorn\nfrom ag_ui.core import RunAgentInput\nfrom fastapi import FastAPI\nfrom flow import Desk\napp = FastAPI()\n@app.post('/desk')\nasync def go(given: RunAgentInput): ...\nif __name__ == '__main__':\n    uvicorn.run(app)\n"
+    files = {"agent/main.py": server, "agent/flow.py": flow, "README.md": "python agent/main.py\n"}
+    first, *_ = found(files)
+    assert (first.path, first.invocation.preset) == ("agent/main.py", "ag-ui")

@@ -210,12 +210,20 @@ _QUITS = re.compile(r"[\"'](exit|quit|bye|/exit|/quit)[\"']")
 _MOST_LINES = 6
 
 
+_DECIDES = re.compile(r"(?<![\w.])(?:console\.)?input\([^\n]{0,200}(?i:\by/n\b|yes/no)")
+
+
 def _typed(text: str) -> str:
     """Return what is typed for a program: a line for each that it asks for, and its word to end."""
     asks = len(_ASKS.findall(text))
     if not asks and (last := _loop_of(text)):
         return f"{PROMPT}\n{last}\n"
     end = _QUITS.search(text)
+    first = _ASKS.search(text)
+    decided = _DECIDES.findall(text[: first.start()]) if first else []
+    if decided:  # each asks for a yes or a no before the question
+        ends = [end[1]] if end and _GOES_ON.search(text) else []
+        return "\n".join([*["n"] * len(decided), *[PROMPT] * min(asks, _MOST_LINES), *ends, ""])
     if asks == 1 and end and _GOES_ON.search(text):
         return f"{PROMPT}\n{end[1]}\n"
     return "\n".join([PROMPT] * asks) if 1 < asks <= _MOST_LINES else PROMPT

@@ -65,6 +65,10 @@ _OWN_MODELS = (
 )
 
 
+_IMPORTING = re.compile(r"^.*\b(?:import|from|require|createFunction|agent-kit)\b.*$", re.M)
+"""Lines by which a cause is told."""
+
+
 def _imports(names: str) -> re.Pattern[str]:
     """Match an import of one of these modules or packages, or of a part of one."""
     python = (
@@ -127,4 +131,5 @@ def channel_of(text: str, *, models: bool = False) -> Refusal | None:
     `models` also if its model is its own.
     """
     causes = (*_CAUSES, _OWN) if models else _CAUSES
-    return next((why for imports, why in causes if imports.search(text)), None)
+    lines = "\n".join(_IMPORTING.findall(text))  # some fifty patterns on whole files take long
+    return next((why for imports, why in causes if imports.search(lines)), None)

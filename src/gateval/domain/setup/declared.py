@@ -228,7 +228,18 @@ def _classes(path: str, text: str, framework: str) -> Iterator[DeclaredAgent]:
     kinds = {"CrewAI": ((_FLOW, 36), (_CREW_BASE, 34)), "LlamaIndex": ((_WORKFLOW, 22),)}
     for pattern, score in kinds.get(framework, ()):
         for one in pattern.finditer(text):
-            yield DeclaredAgent(path, path, one[1], framework, (one[1], package), score)
+            if not _is_given(_body(text, one.start())):
+                yield DeclaredAgent(path, path, one[1], framework, (one[1], package), score)
+
+
+_MADE = re.compile(r"^[ \t]+def __init__\(\s*self\s*,?([^)]{0,2000})\)", re.M)
+
+
+def _is_given(body: str) -> bool:
+    """Whether a class has to be given something when an object of it is made."""
+    made = _MADE.search(body)
+    wanted = re.sub(r"#[^\n]*|\[[^\]]*\]", "", made[1]).split(",") if made else []
+    return any("=" not in one and one.strip()[:1] not in {"", "*", "/"} for one in wanted)
 
 
 def _routes(

@@ -151,7 +151,9 @@ def _orchestrating(
         aside = (one.path in starters and started) or around.starts_apart(one.path)
         if serves and best < _DECLARED and not aside and ((reached and made) or (near and begun)):
             score = max(score, best + 1)
-        spoken = one.invocation.preset == "a2a" and (begun or one.path in around.declared)
+        by_hand = one.invocation.preset == "ag-ui" and "RunAgentInput" in around.texts[one.path]
+        spoken = by_hand or one.invocation.preset == "a2a"
+        spoken = spoken and (begun or one.path in around.declared)
         spoken = spoken or entered
         if serves and spoken and near and not aside:  # what people start is more than its agent
             score = max(score, best + 1)
