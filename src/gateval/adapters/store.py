@@ -21,7 +21,7 @@ import os
 import re
 import zlib
 from collections import OrderedDict
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
@@ -121,11 +121,25 @@ class TrialStore:
         Returns the same trial, of which the steps are left in the store. Of one whose steps lay
         elsewhere, they are found in the store from now on.
         """
+        return self._stored(trial, flushes=True)
+
+    def keep(self, trials: Iterable[Trial]) -> tuple[Trial, ...]:
+        """Store trials that others keep, too; all are with the operating system on return."""
+        kept = tuple(self._stored(one, flushes=False) for one in trials)
+        try:
+            if self._writing is not None:
+                self._writing.flush()
+        except OSError as error:
+            self._writing = None
+            raise self._failed(error) from error
+        return kept
+
+    def _stored(self, trial: Trial, *, flushes: bool) -> Trial:
         try:
             if self._writing is None:
                 self._number += 1
                 self._writing = _Writing(self._lock, self._number, *self._sizes)
-            steps = self._writing.add(trial)
+            steps = self._writing.add(trial, flushes=flushes)
             if self._writing.is_full:
                 self.rotate()
         except OSError as error:
@@ -197,7 +211,7 @@ class _Writing:
     def is_full(self) -> bool:
         return self._whole >= self._segment_bytes
 
-    def add(self, trial: Trial) -> tuple[int, bytes, int] | None:
+    def add(self, trial: Trial, *, flushes: bool) -> tuple[int, bytes, int] | None:
         """Write a trial; return member, digest and number of its steps, None if it has none."""
         lines: list[bytes] = []
         steps, stored, place = trial.trace.steps if trial.trace else (), None, b""
@@ -222,8 +236,12 @@ class _Writing:
         if members[-1:] != [self._member]:
             members.append(self._member)
         self._trials += 1
-        self._write(b"".join(one + b"\n" for one in (*lines, line)))
+        self._write(b"".join(one + b"\n" for one in (*lines, line)), flushes=flushes)
         return stored
+
+    def flush(self) -> None:
+        if self._lines:
+            self._put(self._packer.flush(zlib.Z_SYNC_FLUSH))
 
     def close(self) -> Segment:
         self._put(self._packer.flush() if self._lines else b"")
@@ -255,12 +273,12 @@ class _Writing:
             lines.append(_BLOB % (digest.hexdigest().encode(), text))
         return digest.digest()
 
-    def _write(self, lines: bytes) -> None:
+    def _write(self, lines: bytes, *, flushes: bool) -> None:
         self._lines += len(lines)
         self._whole += len(lines)
         packed = self._packer.compress(lines)
         if self._lines < self._member_bytes:
-            self._put(packed + self._packer.flush(zlib.Z_SYNC_FLUSH))
+            self._put(packed + self._packer.flush(zlib.Z_SYNC_FLUSH) if flushes else packed)
             return
         self._put(packed + self._packer.flush())
         self._packer, self._lines, self._member = _packer(), 0, self._size

@@ -91,6 +91,15 @@ def test_each_trial_is_on_disk_at_once(folder: Path) -> None:
             assert read(folder) == TRIALS[:number]
 
 
+def test_what_is_kept_of_another_store_is_written_together_and_read_at_once(folder: Path) -> None:
+    with TrialStore(folder) as log:
+        first = [log.append(one) for one in TRIALS]
+    place = folder.with_name("next")
+    with TrialStore(place) as log:
+        kept = log.keep(first)
+        assert tuple(StoreReader(place).trials()) == kept == TRIALS
+
+
 def test_a_killed_process_loses_nothing_that_it_stored(folder: Path) -> None:
     program = """
 import os, pathlib, signal, sys

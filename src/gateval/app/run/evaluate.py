@@ -108,8 +108,9 @@ def _kept_in(folder: ResultsFolder, log: SealingLog, resumed: Resumed) -> KeptTr
     """Return what a run keeps, all of it in its log: what is there already is not stored twice."""
     trials = stored_trials(folder.path, TRIALS_FILE)
     there = {one.key for one in trials if one.passed is not None}
-    measured = (one if one.key in there else log.append(one) for one in resumed.kept.measured)
-    return resumed.kept._replace(measured=tuple(measured))
+    measured = resumed.kept.measured
+    new = {one.key: one for one in log.keep(one for one in measured if one.key not in there)}
+    return resumed.kept._replace(measured=tuple(new.get(one.key, one) for one in measured))
 
 
 def _agreements(plan: Plan, made: Sequence[CalibrationReplay]) -> list[CalibrationReplay]:

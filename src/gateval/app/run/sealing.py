@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
 from gateval.adapters.age import own_digest, own_key, seal
 from gateval.adapters.results_folder import ResultsFolder
+from gateval.adapters.store import TrialStore
 from gateval.app.run.views import EVIDENCE_FILE
 from gateval.domain.decision.decision import Report, counted, make_report, publishable, untold
 from gateval.domain.plan.plan import Plan
@@ -24,7 +25,6 @@ from gateval.events import (
     TrialsAdded,
     TrialStarted,
 )
-from gateval.ports.storage import TrialLog
 from gateval.render.stage import dump_whole, load_part
 
 UNREAD = (
@@ -60,7 +60,7 @@ class SealingLog:
     sealed Evals until the run is over.
     """
 
-    def __init__(self, log: TrialLog, plan: Plan) -> None:
+    def __init__(self, log: TrialStore, plan: Plan) -> None:
         self._log = log
         self._apart = kept_apart(plan)
         self.held: list[Trial] = []
@@ -71,6 +71,13 @@ class SealingLog:
             return self._log.append(trial)
         self.held.append(trial)
         return trial
+
+    def keep(self, trials: Iterable[Trial]) -> tuple[Trial, ...]:
+        """Store trials that lie elsewhere, too, where they may be stored."""
+        every = tuple(trials)
+        self.held += (one for one in every if one.key.eval in self._apart)
+        stored = iter(self._log.keep(one for one in every if one.key.eval not in self._apart))
+        return tuple(one if one.key.eval in self._apart else next(stored) for one in every)
 
 
 def sealed_off(listen: Listener, plan: Plan) -> Listener:
