@@ -142,8 +142,8 @@ def part_pieces(part: ResultsPart) -> Iterator[bytes]:
 
 
 def _trial_by_trial(value: Results | ResultsPart, lines: str = "") -> Iterator[str]:
-    """Yield what `dump` returns, of results in short; of one trial at a time the steps are in
-    memory. Around trials are `lines`.
+    """Yield what `dump` returns, of trials in short; of one at a time the steps are in memory.
+    Around trials are `lines`.
     """
     _refuse_open(value)
     if isinstance(value, Results):
@@ -152,8 +152,7 @@ def _trial_by_trial(value: Results | ResultsPart, lines: str = "") -> Iterator[s
         yield ',"trials":['
     else:
         yield _before(value, "trials") + lines
-    short = _shortened if isinstance(value, Results) else _dumped
-    yield from _items(value.trials, f",{lines}", short)
+    yield from _items(value.trials, f",{lines}", trial_json)
     yield lines + _behind(value, "trials") + "\n"
 
 
@@ -197,17 +196,15 @@ def _dumped(trial: Trial, apart: Collection[str] = ()) -> str:
     steps = trial.trace.steps if trial.trace else ()
     if not isinstance(steps, KeptSteps) or not steps:
         return dump_whole(trial, fields=Trial.model_fields.keys() - apart)[:-1]
-    if not apart and (written := steps.written(trial)):
-        return written.json.decode()
     left: dict[str, bool | set[str]] = {"trace": {"steps"}, **dict.fromkeys(apart, True)}
     text, begin = trial.model_dump_json(exclude=left), '"trace":{'
     return text.replace(begin, f'{begin}"steps":{steps.json().decode()},', 1)
 
 
-def _shortened(trial: Trial) -> str:
-    """Return a trial as JSON without what is default in its assessments and lost tokens, which is a
-    fifth of results. By their schema nothing of it has to be there. One that was read from a part
-    is written as it stands there, which is quicker.
+def trial_json(trial: Trial) -> str:
+    """Return a trial as parts and results have it: without what is default in its assessments and
+    lost tokens, which is a fifth of it. By their schema nothing of that has to be there. One that
+    was read from a part is written as it stands there.
     """
     steps = trial.trace.steps if trial.trace else ()
     if isinstance(steps, KeptSteps) and (written := steps.written(trial)):

@@ -9,10 +9,9 @@ from gateval.domain.results.results import ResultsPart
 from gateval.domain.strict_json import DEPTH_LIMIT, read_json
 from gateval.domain.trials.kept import Sharing, steps_json, tells_errors
 from gateval.domain.trials.trial import Trial
-from gateval.render.stage import TRIALS_BEGIN, load_part
+from gateval.render.stage import TRIALS_BEGIN, load_part, trial_json
 
-_NO_STEPS = {"trace": {"steps"}}
-_TRACE, _STEPS = b'"trace":{', b'"steps":'
+_STEPS = b'"trace":{"steps":'
 
 
 def read_part(found: PartFile, sharing: Sharing) -> ResultsPart:
@@ -54,14 +53,14 @@ def _trial(lines: LinesOfPart, text: bytes, at: int, sharing: Sharing) -> Trial 
         trial = Trial.model_validate_json(text)
     except ValueError:
         return None
+    if trial_json(trial).encode() != text:
+        return None
     steps = trial.trace.steps if trial.trace else ()
     if not steps:
-        return sharing.kept(trial, None) if trial.model_dump_json().encode() == text else None
-    around, written = trial.model_dump_json(exclude=_NO_STEPS).encode(), steps_json(steps)
-    start = around.find(_TRACE) + len(_TRACE)
-    if text != b"%b%b%b,%b" % (around[:start], _STEPS, written, around[start:]):
-        return None
-    start += len(_STEPS)
+        return sharing.kept(trial, None)
+    written, start = steps_json(steps), text.find(_STEPS) + len(_STEPS)
+    if not text.startswith(written, start):
+        return sharing.kept(trial, None)
     number = lines.add(at, text, (start, start + len(written)))
     left = StepsOfPart(len(steps), lines, number, errors=tells_errors(steps))
     left.whole = sharing.kept(trial, left)
