@@ -85,6 +85,7 @@ BRIDGED = (
     Bridged("node", "openai.mjs:agent", "node"),
     Bridged("node", "src/desk.ts:makeDesk", "node"),
     Bridged("node", "mastra.mjs:mastra", "node"),
+    Bridged("node", "adk.mjs:rootAgent", "node"),
 )
 
 

@@ -144,7 +144,9 @@ PYTHON_FRAMEWORKS = (
     "openai-agents", "langgraph", "google-adk", "crewai", "pydantic-ai", "smolagents",
     "llama-index", "claude-agent-sdk", "agent-framework", "agno", "strands", "callable",
 )  # fmt: skip
-NODE_FRAMEWORKS = ("ai-sdk", "langgraph", "mastra", "openai-agents", "route", "callable")
+NODE_FRAMEWORKS = (
+    "ai-sdk", "google-adk", "langgraph", "mastra", "openai-agents", "route", "callable",
+)  # fmt: skip
 
 _INTERPRETER = "The command that starts the interpreter that has what the agent imports. Default: "
 _FRAMEWORK = (

@@ -21,13 +21,15 @@ MODEL = (
         ({"agent/agent.ts": "import { defineAgent } from 'eve';\nexport default defineAgent({});\n"}, "is an agent of Eve"),
         ({"src/index.ts": "import { Sandbox } from 'e2b';\nconst box = await Sandbox.create('codex');\n"}, "is a program that works in a sandbox of a cloud (it imports `e2b`)"),
         ({"src/chat.ts": "import { Client } from '@langchain/langgraph-sdk';\nnew Client({ apiUrl });\n"}, "is a client of a LangGraph server that runs elsewhere"),
+        ({"src/chat.tsx": "'use client';\nimport { useStream } from '@langchain/langgraph-sdk/react';\nimport React from 'react';\n"}, "is a client of a LangGraph server that runs elsewhere"),
+        ({"app/api/session/route.ts": "export async function POST() {\n  return fetch('https://api.openai.com/v1/realtime/sessions', { method: 'POST' });\n}\n"}, "is spoken to"),
         ({"src/desk.ts": "import { makeAgent } from '@acme/agent-kit';\nmakeAgent({});\n"}, "imports `@acme/agent-kit`, for which there is no bridge"),
         ({"src/act.ts": "'use server';\nimport { createStreamableValue } from 'ai/rsc';\nconst url = `${process.env.MY_ASSISTANT_URL}/chat`;\n"}, "asks an agent that runs elsewhere (`MY_ASSISTANT_URL`)"),
         ({"src/page.ts": "import { runFlow } from 'genkit/beta/client';\nrunFlow({ url: 'http://127.0.0.1:3400/chatFlow' });\n"}, "asks an agent that runs elsewhere (`http://127.0.0.1:3400/chatFlow`)"),
         ({"src/index.ts": "import { genkit } from 'genkit';\nai.defineFlow('hi', async () => 1);\n"}, "has flows of Genkit that it does not export"),
         ({"main.ts": "import OpenAI from 'openai';\nimport { ingestData } from './data.ts';\nasync function main() {\n  await ingestData();\n  rl.question('Who? ', go);\n}\nprocess.stdin.on('data', go);\nmain();\n"}, "writes data into its store each time it is started"),
     ],
-    ids=["temporal", "cloudflare", "eve", "sandbox", "client", "unknown", "address", "flow elsewhere", "flow", "fills"],
+    ids=["temporal", "cloudflare", "eve", "sandbox", "client", "page", "voice", "unknown", "address", "flow elsewhere", "flow", "fills"],
 )  # fmt: skip
 def test_what_nothing_asks_says_who_does_and_by_which_import(
     files: dict[str, str], why: str
@@ -93,3 +95,10 @@ def test_a_flow_of_genkit_that_is_exported_and_takes_a_question_is_asked(
 ) -> None:
     (flow,) = found({"src/menu.ts": GENKIT % schema, "package.json": "{}"})
     assert (flow.target, flow.inputs, flow.refused) == ("src/menu.ts:menuQA", inputs, None)
+
+
+def test_the_root_agent_of_adk_for_typescript_comes_before_its_helpers() -> None:
+    text = "import { AgentTool, LlmAgent } from '@google/adk';\nexport const helper = new LlmAgent({ name: 'helper', tools: [look] });\nexport const rootAgent = new LlmAgent({\n  name: 'lead',\n  subAgents: [helper],\n});\n"
+    first, second = found({"app/agent.ts": text, "package.json": "{}"})
+    assert (first.target, first.framework) == ("app/agent.ts:rootAgent", "Google ADK")
+    assert second.target == "app/agent.ts:helper"

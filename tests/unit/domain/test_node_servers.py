@@ -327,3 +327,11 @@ def test_the_schema_of_a_tool_is_no_body() -> None:
 def test_messages_of_a_page_are_taken_as_the_page_has_them() -> None:
     text = "app.post('/chat', async (c) => {\n  const { messages } = await c.req.json();\n  return createAgentUIStreamResponse({ agent, uiMessages: messages });\n});"
     assert (served(text).invocation.preset, served(text).invocation.route) == ("aisdk", "/chat")
+
+
+def test_a_server_of_bun_is_asked_at_the_route_of_its_object() -> None:
+    text = "import Anthropic from '@anthropic-ai/sdk';\nBun.serve({\n  port: 3000,\n  routes: {\n    '/api/state': { GET: () => Response.json(1) },\n    '/api/agent': {\n      async POST(req) {\n        const { prompt } = await req.json();\n        return Response.json({ content: await run(prompt) });\n      },\n    },\n  },\n});\n"
+    (first,) = found({"src/index.ts": text, "package.json": "{}"})
+    asked = first.invocation
+    assert (first.refused, asked.route, asked.field) == (None, "/api/agent", "prompt")
+    assert asked.answer == "content"

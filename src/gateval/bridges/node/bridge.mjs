@@ -85,6 +85,7 @@ const FRAMEWORKS = {
     file: "mastra.mjs",
     is: (one) => has(one, "generate", "getInstructions") || (has(one, "getAgent") && named(one, "Mastra")),
   },
+  "google-adk": { file: "google_adk.mjs", is: (one) => has(one, "runAsync", "findAgent") },
   "openai-agents": { file: "openai_agents.mjs", is: (one) => has(one, "asTool", "getSystemPrompt") },
   route: { file: "route.mjs", is: (one) => one?.name === "POST" || isFetcher(one) },
   callable: { file: "callables.mjs", is: (one) => typeof one === "function" },

@@ -85,13 +85,15 @@ def _chat(name: str) -> Refusal:
     )
 
 
+_SPOKEN = Refusal("is spoken to, and nothing here speaks.", NAMED)
 _CAUSES = (
     *(
         (_imports(modules), Refusal(f"is {what}, and nothing here.", NAMED))
         for what, modules in _PLATFORMS.items()
     ),
     *((_imports(modules), _chat(name)) for name, modules in _CHATS.items()),
-    (_imports(_VOICE), Refusal("is spoken to, and nothing here speaks.", NAMED)),
+    (_imports(_VOICE), _SPOKEN),
+    (re.compile(r"\bapi\.openai\.com/v1/realtime\b"), _SPOKEN),
     (
         re.compile(r"\binngest\.createFunction\(|[\"']@inngest/agent-kit/server[\"']"),
         Refusal("is a job of Inngest, whose server alone starts it.", NAMED),

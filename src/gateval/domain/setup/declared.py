@@ -83,6 +83,7 @@ _MAKERS: Mapping[str, str] = {
     "Agno": r"Agent|Team|Workflow",
     "Strands Agents": r"Agent|Swarm|\w+\.build",
     "Mastra": r"new Agent",
+    "Google ADK": r"new (?:Llm|Sequential|Parallel|Loop)?Agent",
     "Vercel AI SDK": r"new (?:Experimental_)?(?:ToolLoop)?Agent",
 }
 """What a module calls to make an agent of each framework."""
@@ -106,14 +107,14 @@ _MASTRA_AGENTS = re.compile(r"\bagents:\s*\{([^}]*)\}")
 _NAMED = re.compile(r"\b(?:name\s*[=:]|id\s*:)\s*[\"']([^\"'\n]{1,80})[\"']")
 _NODES = re.compile(r"\.add_node\([^()\n]*?\b(\w+)\s*\)")
 _HANDS_ON = re.compile(
-    r"\b(?:handoffs|sub_agents|managed_agents|agents|members|steps)\s*[=:]\s*[\[{]([^\]}]*)"
+    r"\b(?:handoffs|sub_agents|subAgents|managed_agents|agents|members|steps)\s*[=:]\s*[\[{]([^\]}]*)"
 )
 _TOOLS = re.compile(r"\btools\s*=\s*\[([^\]]*)")
 _FUNCTION = re.compile(r"^(?:async )?def (\w+)", re.M)
 _STEP = re.compile(r"\bStep\([^()]*?\b(?:agent|team)\s*=\s*(\w+)")
 """A step of a workflow of Agno, and who does it."""
 
-_AS_TOOL = re.compile(r"\b(\w+)\.as_?[tT]ool\(|AgentTool\(\s*(?:agent\s*=\s*)?(\w+)")
+_AS_TOOL = re.compile(r"\b(\w+)\.as_?[tT]ool\(|AgentTool\(\s*(?:\{?\s*agent\s*[=:]\s*)?(\w+)")
 _HELPS = re.compile(
     r"(?i)_?(?:title|summar|guard|moderat|judge|evaluat|critic|verif|suggest|rewrit)"
 )

@@ -194,6 +194,9 @@ NODE = {
 }
 """Packages of Node, the more telling ones first, and what people call them."""
 
+_FOR_PAGES = ("ai/rsc", "ai/react")
+"""Parts of the AI SDK that draw what a model said, and ask none by themselves."""
+
 _CLIENTS = (
     "@langchain/langgraph-sdk",
     "@langchain/react",
@@ -261,6 +264,8 @@ def framework_of(path: str, text: str, own: Container[str] = ()) -> str:
         names = (PYTHON[key] for key in PYTHON if any(_is(module, key) for module in modules))
     else:
         packages = {one for one in node_packages(text) if not one.startswith(_CLIENTS)}
+        if all(one.startswith(_FOR_PAGES) for one in packages if is_known(one)):
+            packages = set()
         names = (NODE[key] for key in NODE if any(_is_package(one, key) for one in packages))
     plain = OVER_HTTP if _PROVIDER.search(text) and _SENDS.search(text) else ""
     return next(names, "Amazon Bedrock" if _BEDROCK.search(text) else plain)

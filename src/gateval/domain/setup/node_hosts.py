@@ -121,7 +121,7 @@ def host_of(text: str, *, beside: bool = False) -> Refusal | None:
     """Return why a program of this text is asked elsewhere, by what it imports; `beside` also why
     one is no agent that asks others, or that works for them.
     """
-    packages = sorted(one for one in node_packages(text) if not _OF_PAGES.search(one))
+    packages = sorted(node_packages(text))
     for name, what in (*_HOSTS, *(_BESIDE if beside else ())):
         kind = re.compile(rf"(?:{name})(?:/[\w./-]+)?")
         found = next((one for one in packages if kind.fullmatch(one)), "")

@@ -94,6 +94,7 @@ def _routes(texts: Mapping[str, str], whole: str) -> Iterator[NodeRoute]:
         for one in NODE_ROUTE.finditer(text):
             named = one["name"]
             place = one["place"] or one["routed"] or one["plain"] or one["listed"]
+            place = place or one["served"]
             if named:
                 kept = re.search(
                     rf"\b{named.rpartition('.')[2]}\s*[=:]\s*[\"'`](/[^\"'`\n]*)", whole
@@ -101,7 +102,7 @@ def _routes(texts: Mapping[str, str], whole: str) -> Iterator[NodeRoute]:
                 place = kept[1] if kept else ""
             if place is None or (named and not place):
                 continue
-            if one["plain"]:
+            if one["plain"] or one["served"]:
                 yield NodeRoute(place, text[one.end() : one.end() + 4_000], file)
                 continue
             inner = braced(text, text.find("(", one.start()) + 1)

@@ -169,8 +169,9 @@ NODE_ROUTE = re.compile(
     r"|\.route\(\s*[\"'`](?P<routed>/[^\"'`\n]*)[\"'`]\s*\)\s*(?:\.(?!post\()[^;]{0,2000}?\)\s*)?\.post\("
     r"|\b(?:url|pathname|path)\s*===?\s*[\"'`](?P<plain>/[^\"'`\n]+)[\"'`]"
     r"|\bmethod\s*:\s*[\"']POST[\"']\s*,\s*(?:url|path)\s*:\s*[\"'`](?P<listed>/[^\"'`\n]+)[\"'`]"
+    r"|[\"'`](?P<served>/[^\"'`\n]*)[\"'`]\s*:\s*\{[^{}]{0,200}?\bPOST\s*(?:\(|:)"
 )
-"""A route of Express, Hono, Fastify, Koa or Elysia, or a path that a server of Node compares."""
+"""A route of Express, Hono, Fastify, Koa, Elysia or Bun, or a path that a server compares."""
 
 BY_ADDRESS = rf"{QUESTION}|q|content"
 ASKED_BY_GET = re.compile(

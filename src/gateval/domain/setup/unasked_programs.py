@@ -42,8 +42,6 @@ def with_cause(
     path, why = next(((one, host) for one, host in hosts if host), (program.path, why))
     if program.refused in {UNSTARTED, MUTE} and not why:
         why = _flows_of(around.texts[path])
-    if program.refused == UNSTARTED and not why:
-        why = client_in(around.texts[path])
     why = why or _without_bridge(program, around) or program.refused
     return program._replace(path=path, refused=why, score=score)
 
