@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, NamedTuple, NoReturn, TypeVar
+from typing import TYPE_CHECKING, NamedTuple, NoReturn, TypeAlias, TypeVar
 
 from pydantic import JsonValue, ValidationError
 from pydantic_core import ErrorDetails, PydanticSerializationError
@@ -189,36 +189,37 @@ def _items(
         yield (between if number else "") + dumped(one)
 
 
-def _dumped(trial: Trial, apart: Collection[str] = ()) -> str:
-    """Return a trial as JSON; steps that lie elsewhere are taken as they are written there. Of what
-    is `apart` nothing is returned.
-    """
-    steps = trial.trace.steps if trial.trace else ()
-    if not isinstance(steps, KeptSteps) or not steps:
-        return dump_whole(trial, fields=Trial.model_fields.keys() - apart)[:-1]
-    left: dict[str, bool | set[str]] = {"trace": {"steps"}, **dict.fromkeys(apart, True)}
-    text, begin = trial.model_dump_json(exclude=left), '"trace":{'
-    return text.replace(begin, f'{begin}"steps":{steps.json().decode()},', 1)
+def _dumped(trial: Trial, left: _Left, steps: bytes | None) -> str:
+    """Return a trial as JSON without what is `left` out; `steps` are put in as they are written."""
+    if steps is None:
+        return dump_whole(trial, fields=Trial.model_fields.keys() - left.keys())[:-1]
+    text, begin = trial.model_dump_json(exclude={**left, **_NO_STEPS}), '"trace":{'
+    return text.replace(begin, f'{begin}"steps":{steps.decode()},', 1)
 
 
-def trial_json(trial: Trial) -> str:
+def trial_json(trial: Trial, steps: bytes | None = None) -> str:
     """Return a trial as parts and results have it: without what is default in its assessments and
     lost tokens, which is a fifth of it. By their schema nothing of that has to be there. One that
-    was read from a part is written as it stands there.
+    was read from a part is written as it stands there; so are `steps` that are known as JSON.
     """
-    steps = trial.trace.steps if trial.trace else ()
-    if isinstance(steps, KeptSteps) and (written := steps.written(trial)):
-        return written.json.decode()
+    of_trial = trial.trace.steps if trial.trace else ()
+    if steps is None and isinstance(of_trial, KeptSteps) and of_trial:
+        if written := of_trial.written(trial):
+            return written.json.decode()
+        steps = of_trial.json()
     if not trial.assessments or _has_errors(trial.assessments):
-        return _dumped(trial)
+        return _dumped(trial, {}, steps)
     try:
         short = trial.model_dump_json(include=_SHORTENED, exclude_defaults=True)
     except PydanticSerializationError:
-        return _dumped(trial)
-    return f"{_dumped(trial, _SHORTENED)[:-1]},{short[1:]}"
+        return _dumped(trial, {}, steps)
+    return f"{_dumped(trial, _LEFT, steps)[:-1]},{short[1:]}"
 
 
+_Left: TypeAlias = dict[str, bool | set[str]]
+_NO_STEPS: _Left = {"trace": {"steps"}}
 _SHORTENED = {"assessments", "lost_usage"}
+_LEFT: _Left = dict.fromkeys(_SHORTENED, True)
 
 
 def _has_errors(assessments: Sequence[Assessment]) -> bool:

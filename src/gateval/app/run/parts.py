@@ -53,14 +53,13 @@ def _trial(lines: LinesOfPart, text: bytes, at: int, sharing: Sharing) -> Trial 
         trial = Trial.model_validate_json(text)
     except ValueError:
         return None
-    if trial_json(trial).encode() != text:
-        return None
     steps = trial.trace.steps if trial.trace else ()
-    if not steps:
+    written = steps_json(steps) if steps else None
+    if trial_json(trial, written).encode() != text:
+        return None
+    if written is None:
         return sharing.kept(trial, None)
-    written, start = steps_json(steps), text.find(_STEPS) + len(_STEPS)
-    if not text.startswith(written, start):
-        return sharing.kept(trial, None)
+    start = text.find(_STEPS) + len(_STEPS)
     number = lines.add(at, text, (start, start + len(written)))
     left = StepsOfPart(len(steps), lines, number, errors=tells_errors(steps))
     left.whole = sharing.kept(trial, left)
