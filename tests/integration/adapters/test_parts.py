@@ -13,7 +13,7 @@ from gateval.app.run.parts import read_part
 from gateval.domain.plan.plan import Plan
 from gateval.domain.results.results import ResultsPart, digest_of
 from gateval.domain.tree import Revision
-from gateval.domain.trials.kept import KeptSteps, Sharing
+from gateval.domain.trials.kept import KeptSteps, Sharing, tells_errors
 from gateval.domain.trials.trace import Step, StepKind, Trace
 from gateval.domain.trials.trial import Outcome, Side, Trial, TrialKey
 from gateval.errors import StageFileError
@@ -141,6 +141,19 @@ def test_a_part_that_changes_while_it_is_read_is_refused(tmp_path: Path) -> None
         tuple(traces[1].steps)
     with pytest.raises(StageFileError, match="changed while it was read"):
         b"".join(part_pieces(found))
+
+
+def test_what_was_read_or_stored_tells_of_errors_without_its_steps(tmp_path: Path) -> None:
+    first, second, _ = PART.trials
+    down = Step(number=1, kind=StepKind.ERROR, text="The provider is down.")
+    failed = second.replace(trace=Trace(steps=(down,)))
+    part = PART.replace(trials=(first, failed))
+    found = read_one(tmp_path / "part", b"".join(part_pieces(part)))
+    with TrialStore(tmp_path / "store") as store:
+        stored = [store.append(one) for one in part.trials]
+    (tmp_path / "part" / NAME).unlink()
+    for one in (found.trials, stored):
+        assert [each.trace and tells_errors(each.trace.steps) for each in one] == [False, True]
 
 
 def test_a_trial_that_was_changed_is_written_as_it_is_now(tmp_path: Path) -> None:
