@@ -101,7 +101,9 @@ def programs_of(
     found = _read(repository, snapshot, named, filter(is_read, snapshot.tree))
     if not all(one.refused for one in found):
         return found
-    examples = (path for path in snapshot.tree if is_read(path, examples=True))
+    examples = [path for path in snapshot.tree if is_read(path, examples=True)]
+    if all(map(is_read, examples)):  # no other file would be read
+        return found
     others = _read(repository, snapshot, named, examples)
     return tuple(one for one in others if one.hinted or not found) or found
 

@@ -23,13 +23,15 @@ MODEL = (
         ({"src/chat.ts": "import { Client } from '@langchain/langgraph-sdk';\nnew Client({ apiUrl });\n"}, "is a client of a LangGraph server that runs elsewhere"),
         ({"src/chat.tsx": "'use client';\nimport { useStream } from '@langchain/langgraph-sdk/react';\nimport React from 'react';\n"}, "is a client of a LangGraph server that runs elsewhere"),
         ({"app/api/session/route.ts": "export async function POST() {\n  return fetch('https://api.openai.com/v1/realtime/sessions', { method: 'POST' });\n}\n"}, "is spoken to"),
+        ({"index.ts": "import { MCPServer } from 'mcp-use/server';\nimport { generateText } from 'ai';\nnew MCPServer('x');\n"}, "is a server of MCP"),
+        ({"src/routes/api.chat.ts": "import { chat } from '@tanstack/ai';\nexport const Route = createFileRoute('/api/chat')({});\n", "src/start.ts": "import { createStart } from '@tanstack/react-start';\n"}, "is a route of TanStack Start"),
         ({"src/desk.ts": "import { makeAgent } from '@acme/agent-kit';\nmakeAgent({});\n"}, "imports `@acme/agent-kit`, for which there is no bridge"),
         ({"src/act.ts": "'use server';\nimport { createStreamableValue } from 'ai/rsc';\nconst url = `${process.env.MY_ASSISTANT_URL}/chat`;\n"}, "asks an agent that runs elsewhere (`MY_ASSISTANT_URL`)"),
-        ({"src/page.ts": "import { runFlow } from 'genkit/beta/client';\nrunFlow({ url: 'http://127.0.0.1:3400/chatFlow' });\n"}, "asks an agent that runs elsewhere (`http://127.0.0.1:3400/chatFlow`)"),
+        ({"src/page.ts": "import { runFlow } from 'genkit/beta/client';\nrunFlow({ url: 'http://127.0.0.1:3400/chatFlow' });\n"}, "is a client of flows of Genkit that run elsewhere"),
         ({"src/index.ts": "import { genkit } from 'genkit';\nai.defineFlow('hi', async () => 1);\n"}, "has flows of Genkit that it does not export"),
         ({"main.ts": "import OpenAI from 'openai';\nimport { ingestData } from './data.ts';\nasync function main() {\n  await ingestData();\n  rl.question('Who? ', go);\n}\nprocess.stdin.on('data', go);\nmain();\n"}, "writes data into its store each time it is started"),
     ],
-    ids=["temporal", "cloudflare", "eve", "sandbox", "client", "page", "voice", "unknown", "address", "flow elsewhere", "flow", "fills"],
+    ids=["temporal", "cloudflare", "eve", "sandbox", "client", "page", "voice", "mcp", "tanstack", "unknown", "address", "flow elsewhere", "flow", "fills"],
 )  # fmt: skip
 def test_what_nothing_asks_says_who_does_and_by_which_import(
     files: dict[str, str], why: str

@@ -65,7 +65,9 @@ _OWN_MODELS = (
 )
 
 
-_IMPORTING = re.compile(r"^.*\b(?:import|from|require|createFunction|agent-kit)\b.*$", re.M)
+_IMPORTING = re.compile(
+    r"^.*\b(?:import|from|require|createFunction|agent-kit|realtime)\b.*$", re.M
+)
 """Lines by which a cause is told."""
 
 

@@ -62,11 +62,15 @@ _HOSTS = (
     (r"sst", "a function of SST, which its platform starts"),
     (r"n8n-workflow", "a node of n8n, which its workflows ask"),
     (r"eve", "an agent of Eve, which its program `eve` starts and its channels ask"),
+    (r"@agentuity/runtime", "an agent of Agentuity, which its own program `agentuity` starts"),
+    (r"@tanstack/(?:react|solid)-start", "a route of TanStack Start, which its own build serves"),
+    (r"mcp-use/server", "a server of MCP, which gives tools to agents"),
     (r"@flue/[\w-]+", "an agent of Flue, which its own program starts"),
 )
 """Packages, and what a program is that imports one: it is started and asked elsewhere."""
 
 _BESIDE = (
+    (r"genkit/(?:beta/)?client", "a client of flows of Genkit that run elsewhere"),
     (r"@a2a-js/sdk/client", "a client of an A2A agent that runs elsewhere"),
     (
         r"@langchain/langgraph-sdk|langgraph-nextjs-api-passthrough",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 from posixpath import basename, dirname, join
 
 from gateval.domain.setup.import_graph import shared_packages
@@ -27,7 +28,7 @@ def with_surroundings(program: FoundProgram, path: str, around: RepositoryFiles)
     named = frozenset().union(*(around.names[other] for other in inside))
     data = (other for other in around.files if not other.endswith(ENDINGS) and is_own(other))
     named |= {basename(program.invocation.file)}
-    served = _DIRECTORY.findall("\n".join(around.texts[other] for other in inside))
+    served = [one for other in inside for one in _directories(around.texts[other])]
     folders = tuple(f"{one.strip('./')}/" for one in served)
     kept = [one for one in data if basename(one) in named or one.startswith(folders)]
     code = (one for one in around.files if one.endswith(".py") and not is_own(one))
@@ -57,6 +58,12 @@ _DIRECTORY = re.compile(
     r"\b(?:StaticFiles|Jinja2Templates)\(\s*(?:directory\s*=\s*)?[\"']([\w./-]*\w)[\"']"
 )
 """A folder of files that a server of Python serves, which has to be there."""
+
+
+@lru_cache(maxsize=4_096)
+def _directories(text: str) -> tuple[str, ...]:
+    return tuple(_DIRECTORY.findall(text))
+
 
 _PROJECT_NAME = re.compile(r"^name\s*=\s*[\"']([^\"'\n]+)|^\s*\"name\":\s*\"([^\"\n]+)", re.M)
 
