@@ -58,6 +58,12 @@ def test_the_store_says_what_the_results_say(run: tuple[Repo, Path]) -> None:
     results.write_bytes(content[:at] + b"#" * 40 + content[at + 40 :])
     os.utime(results, ns=(time.st_atime_ns, time.st_mtime_ns))
     assert said(run) == by_store, "no trial of the results is read"
+    lines = gzip.decompress(noted).splitlines(keepends=True)
+    note.write_bytes(gzip.compress(b"".join(one for one in lines if b'"lists":' not in one[:9])))
+    assert said(run) == by_store, "where no fixture has a place, the plan is read whole"
+    note.write_bytes(gzip.compress(b"".join(lines[:-1])))
+    assert said(run)[6:] == by_store[6:], "nor where one fixture has none"
+    note.write_bytes(noted)
     results.write_bytes(content)
     assert said(run) == by_store, "a copy is told by its digest"
 

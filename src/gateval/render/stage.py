@@ -9,12 +9,14 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, NamedTuple, NoReturn, TypeAlias, TypeVar
+from functools import partial
+from typing import TYPE_CHECKING, NamedTuple, NoReturn, TypeAlias, TypeVar, cast
 
 from pydantic import JsonValue, ValidationError
 from pydantic_core import ErrorDetails, PydanticSerializationError
 
 from gateval.domain.base import JsonObject, Value, plain_message
+from gateval.domain.manifests.fixture import Fixture
 from gateval.domain.plan.plan import Plan
 from gateval.domain.plan.sealing import is_open
 from gateval.domain.results.results import Results, ResultsPart
@@ -235,12 +237,22 @@ def load_plan(data: bytes, name: str = "The plan") -> Plan:
 
 
 def load_results(
-    data: bytes, name: str = "The file of results", *, fixture: str | None = None
+    data: bytes,
+    name: str = "The file of results",
+    *,
+    fixture: str | None = None,
+    fixtures: Mapping[str, Iterable[bytes]] | None = None,
 ) -> Results:
     """Read results; raise `StageFileError`, which calls them `name`. With `fixture`, their plan has
-    no other.
+    no other. With `fixtures`, `data` has none, and they are those of each Eval: read one by one,
+    they take a third of the memory.
     """
-    return _load(data, name, Results, "results.v1", RESULTS_LIMIT, fixture)
+    change = None
+    if fixture is not None:
+        change = partial(_leave_one, fixture=fixture)
+    elif fixtures is not None:
+        change = partial(_put_fixtures, fixtures=fixtures, name=name)
+    return _load(data, name, Results, "results.v1", RESULTS_LIMIT, change)
 
 
 def load_part(data: bytes, name: str = "The part") -> ResultsPart:
@@ -263,7 +275,12 @@ def load_trigger(data: bytes) -> Trigger:
 
 
 def _load(
-    data: bytes, name: str, kind: type[V], version: str, limit: int, fixture: str | None = None
+    data: bytes,
+    name: str,
+    kind: type[V],
+    version: str,
+    limit: int,
+    change: Callable[[JsonObject], None] | None = None,
 ) -> V:
     if len(data) > limit:
         _refuse(f"{name} has {len(data):,} bytes; {version} may have {limit:,}.")
@@ -273,8 +290,8 @@ def _load(
         said = f'version "{found}"' if isinstance(found, str) else "no version"
         hint = _OF_A_PART if found == "part.v1" else _HINT
         _refuse(f"{name} has {said}; this Gateval reads {version}.", hint)
-    if fixture is not None:
-        _leave_one(content, fixture)
+    if change is not None:
+        change(content)
     try:
         return kind.model_validate(content, by_alias=False, by_name=True)
     except ValidationError as error:
@@ -286,12 +303,8 @@ def _load(
 
 def _leave_one(content: JsonObject, fixture: str) -> None:
     """Take all other fixtures out of the plan of results, before these are made values of."""
-    plan = content.get("plan")
-    evals = plan.get("evals") if isinstance(plan, dict) else None
-    if not isinstance(plan, dict) or not isinstance(evals, list):
-        return
     left: list[JsonValue] = []
-    for one in evals:
+    for one in (evals := _evals_in(content)):
         fixtures = one.get("fixtures") if isinstance(one, dict) else None
         if isinstance(one, dict) and isinstance(fixtures, list):
             mine: list[JsonValue] = [
@@ -303,7 +316,34 @@ def _leave_one(content: JsonObject, fixture: str) -> None:
                 if isinstance(named := one.get(key), list)
             }
             left += [{**one, "fixtures": mine, **names}] if mine else []
-    plan["evals"] = left
+    evals[:] = left
+
+
+def _evals_in(content: JsonObject) -> list[JsonValue]:
+    """Return the list of Evals in the plan of results; an empty one where there is none."""
+    plan = content.get("plan")
+    evals = plan.get("evals") if isinstance(plan, dict) else None
+    return evals if isinstance(evals, list) else []
+
+
+def _put_fixtures(content: JsonObject, fixtures: Mapping[str, Iterable[bytes]], name: str) -> None:
+    """Put the fixtures into the plan of results, each as a value."""
+    for one in _evals_in(content):
+        if isinstance(one, dict) and isinstance(named := one.get("name"), str):
+            made = [_fixture(text, name) for text in fixtures.get(named, ())]
+            one["fixtures"] = cast("list[JsonValue]", made)
+
+
+def _fixture(text: bytes, name: str) -> Fixture:
+    try:
+        found = Fixture.model_validate(_parse(text, name, "fixture"), by_alias=False, by_name=True)
+    except ValidationError as error:
+        _refuse(f"{name} is no valid results.v1. {_sentence(error.errors(include_url=False)[0])}")
+    parts = {
+        "input": found.input.lean(),
+        "assertions": tuple(one.lean() for one in found.assertions),
+    }
+    return found.replace(**parts).lean()
 
 
 def _parse(data: bytes, name: str, version: str) -> dict[str, JsonValue]:

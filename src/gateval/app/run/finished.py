@@ -12,7 +12,7 @@ import hashlib
 import os
 import zlib
 from array import array
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import NamedTuple
@@ -154,7 +154,7 @@ def finished_results(run: Path, results: Path) -> Results | None:
     None where the results file has to be read. Raises `StageFileError` for a store that is not as
     it was written.
     """
-    found = _current(run, results)
+    found = _current(run, results, every=True)
     if found is None:
         return None
     trials = {one.key: one for one in StoreReader(run / STORE_FOLDER).trials()}
@@ -208,11 +208,14 @@ def finished_fixture(run: Path, results: Path, evaluation: str, fixture: str) ->
 
 
 class _Current(NamedTuple):
-    """What stands beside the store about the results file that is there, and about one fixture."""
+    """What stands beside the store about the results file that is there, and about one fixture:
+    `places` are its first byte and its size by Eval, or those of all fixtures.
+    """
 
     written: _Written
     lists: Mapping[str, tuple[int, int]]
     compared: tuple[_Compared, ...]
+    places: Mapping[str, Sequence[tuple[int, int]]]
 
 
 def finished_page(run: Path, results: Path, page: Path) -> str | None:
@@ -228,22 +231,29 @@ def finished_page(run: Path, results: Path, page: Path) -> str | None:
     return content.decode("utf-8", "replace") if same else None
 
 
-def _current(run: Path, results: Path, fixture: str | None = None) -> _Current | None:
+def _current(
+    run: Path, results: Path, fixture: str | None = None, *, every: bool = False
+) -> _Current | None:
+    """Return what stands there about results that are as they were written, and about one fixture;
+    where `every` one is wanted, only where it is.
+    """
     lists: Mapping[str, tuple[int, int]] = {}
     compared: list[_Compared] = []
+    places: dict[str, list[tuple[int, int]]] = {}
+    named = b"" if fixture is None else f'"{fixture}"'.encode()
     try:
         with gzip.open(run / STORE_FOLDER / COMPARED_FILE) as file:
             written = _Written.model_validate_json(file.readline(_LINE))
-            if fixture is not None:
-                named = f'"{fixture}"'.encode()
-                left = _MOST
-                for line in iter(partial(file.readline, _LINE), b""):
-                    if (left := left - len(line)) < 0:
-                        return None
-                    if line.startswith(_LISTS):
-                        lists = _Lists.model_validate_json(line).lists
-                    elif named in line:
-                        compared.append(_Compared.model_validate_json(line))
+            left = _MOST if named or every else 0
+            for line in iter(partial(file.readline, _LINE), b"") if left else ():
+                if (left := left - len(line)) < 0:
+                    return None
+                if line.startswith(_LISTS):
+                    lists = _Lists.model_validate_json(line).lists
+                elif every or named in line:
+                    one = _Compared.model_validate_json(line)
+                    compared += [one] if one.compared.fixture == fixture else []
+                    places.setdefault(one.eval, []).append((one.at, one.size))
         there = results.stat()
     except (OSError, EOFError, zlib.error, ValidationError):
         return None
@@ -251,8 +261,21 @@ def _current(run: Path, results: Path, fixture: str | None = None) -> _Current |
         return None
     if there.st_mtime_ns != written.modified and _digest(results) != written.sha256:
         return None  # a copy has another time, and the same digest
-    mine = tuple(one for one in compared if one.compared.fixture == fixture)
-    return _Current(written, lists, mine)
+    if not every:
+        places = {}
+        for one in compared:
+            places.setdefault(one.eval, []).extend([(one.at, one.size)] if one.size else [])
+    return _Current(written, lists, tuple(compared), places)
+
+
+def _is_filled(place: tuple[int, int], inside: Iterable[tuple[int, int]]) -> bool:
+    """Whether these stand one after the other in a list, with nothing but a comma between."""
+    at, end = place
+    for start, size in sorted(inside):
+        if start != at or not size:
+            return False
+        at = start + size + 1
+    return at == end + 1
 
 
 _LISTS = b'{"lists":'
@@ -268,12 +291,24 @@ def _shell(results: Path, found: _Current, fixture: str | None = None) -> Result
     written, name = found.written, show_path(str(results))
     with results.open("rb") as file:
         number = file.fileno()
+
+        def each(places: Iterable[tuple[int, int]]) -> Iterator[bytes]:
+            return (os.pread(number, size, at) for at, size in places)
+
         data, at = b"", 0
-        for planned, (first, end) in found.lists.items() if fixture is not None else ():
-            mine = [one for one in found.compared if one.eval == planned and one.size]
-            pieces = [os.pread(number, one.size, one.at) for one in mine]
-            data += os.pread(number, first - at, at) + b",".join(pieces)
+        for planned, (first, end) in found.lists.items():
+            mine = found.places.get(planned, ()) if fixture is not None else ()
+            data += os.pread(number, first - at, at) + b",".join(each(mine))
             at = end
         data += os.pread(number, written.before - at, at)
         data += os.pread(number, written.after, written.size - written.after)
-    return load_results(data, name, fixture=fixture)
+        if fixture is not None:
+            return load_results(data, name, fixture=fixture)
+        filled = found.lists and all(
+            _is_filled(place, found.places.get(planned, ()))
+            for planned, place in found.lists.items()
+        )
+        if not filled:
+            return load_results(os.pread(number, written.before, 0) + data[-written.after :], name)
+        fixtures = {planned: each(sorted(places)) for planned, places in found.places.items()}
+        return load_results(data, name, fixtures=fixtures)
