@@ -398,3 +398,33 @@ def test_a_server_that_handles_ag_ui_itself_comes_before_the_flow_that_it_starts
     files = {"agent/main.py": server, "agent/flow.py": flow, "README.md": "python agent/main.py\n"}
     first, *_ = found(files)
     assert (first.path, first.invocation.preset) == ("agent/main.py", "ag-ui")
+
+
+def test_a_graph_is_told_who_asks_where_its_nodes_read_that() -> None:
+    text = "from typing import TypedDict\nfrom langgraph.graph import StateGraph\nclass Desk(TypedDict):\n    question: str\n    user_id: str\n    role: str\n    answer: str\ndef go(state):\n    return {'role': read(state['user_id']), 'answer': state['role']}\ngraph = StateGraph(Desk).compile()\n"
+    (program,) = found({"graph.py": text})
+    assert program.more == (("user_id", '"gateval"'),)
+
+
+def test_a_yes_or_no_of_another_function_is_not_typed() -> None:
+    text = f"import openai\ndef sure():\n    return input('Run? [y/N]: ') == 'y'\ndef main():\n    input('Ask: ')\n{GUARD}"
+    (program,) = found({"main.py": text})
+    assert program.invocation.stdin == "{{ prompt }}"
+
+
+def test_a_yes_that_is_usual_is_typed() -> None:
+    text = f"import openai\ndef main():\n    input('Go on? [Y/n] ')\n    input('Ask: ')\n{GUARD}"
+    (program,) = found({"main.py": text})
+    assert program.invocation.stdin == "y\n{{ prompt }}\n"
+
+
+def test_a_server_that_encodes_events_of_ag_ui_speaks_it() -> None:
+    text = "from ag_ui.encoder import EventEncoder\nfrom autogen import ConversableAgent\nfrom fastapi import FastAPI, Request\napp = FastAPI()\n@app.post('/desk/')\nasync def go(request: Request):\n    body = await request.json()\n    asked = body['messages'][-1]['content']\n    encoder = EventEncoder()\n"
+    (program,) = found({"server.py": text})
+    assert (program.invocation.preset, program.invocation.route) == ("ag-ui", "/desk/")
+
+
+def test_a_server_of_databricks_is_asked_as_a_server_of_responses() -> None:
+    text = "import agents\nfrom databricks_ai_bridge.long_running import LongRunningAgentServer\nagent_server = LongRunningAgentServer('ResponsesAgent')\ndef main():\n    agent_server.run(app_import_string='x:app')\n"
+    (program,) = found({"start_server.py": text + GUARD})
+    assert (program.invocation.route, program.command[-2:]) == ("/responses", ("--port", "{port}"))

@@ -210,7 +210,8 @@ _QUITS = re.compile(r"[\"'](exit|quit|bye|/exit|/quit)[\"']")
 _MOST_LINES = 6
 
 
-_DECIDES = re.compile(r"(?<![\w.])(?:console\.)?input\([^\n]{0,200}(?i:\by/n\b|yes/no)")
+_FUNCTIONS = re.compile(r"^[ \t]*(?:async )?def ", re.M)
+_DECIDES = re.compile(r"(?<![\w.])(?:console\.)?input\([^\n]{0,200}((?i:\by/n\b|yes/no))")
 
 
 def _typed(text: str) -> str:
@@ -220,10 +221,12 @@ def _typed(text: str) -> str:
         return f"{PROMPT}\n{last}\n"
     end = _QUITS.search(text)
     first = _ASKS.search(text)
-    decided = _DECIDES.findall(text[: first.start()]) if first else []
+    before = _FUNCTIONS.split(text[: first.start()])[-1] if first else ""
+    decided = _DECIDES.findall(before)
     if decided:  # each asks for a yes or a no before the question
         ends = [end[1]] if end and _GOES_ON.search(text) else []
-        return "\n".join([*["n"] * len(decided), *[PROMPT] * min(asks, _MOST_LINES), *ends, ""])
+        chosen = ["y" if one == "Y/n" else "n" for one in decided]  # the capital is what is usual
+        return "\n".join([*chosen, *[PROMPT] * min(asks, _MOST_LINES), *ends, ""])
     if asks == 1 and end and _GOES_ON.search(text):
         return f"{PROMPT}\n{end[1]}\n"
     return "\n".join([PROMPT] * asks) if 1 < asks <= _MOST_LINES else PROMPT

@@ -328,7 +328,9 @@ def _objects(
             worded = _is_filled_in(one[1], text)
             found[agent._replace(score=LEAST - 6) if worded else agent] = body
     found = {
-        _unasked(one, state) if (state := _without_question(body, text, states)) else one: body
+        _unasked(one, state)
+        if (state := _without_question(body, text, states))
+        else one._replace(more=(*one.more, *_who(_state_of(body, text, states), text))): body
         for one, body in found.items()
     }
     if _OF_CHATKIT.search(text):
@@ -382,14 +384,28 @@ def _unasked(agent: DeclaredAgent, state: str) -> DeclaredAgent:
     return agent._replace(score=LEAST - 6, refused=None if len(texts) == 1 else FIELDS)
 
 
+def _state_of(body: str, text: str, states: Mapping[str, str]) -> str:
+    """Return a graph's state, the class of it, "" where that is not known."""
+    named = _STATE.search(body)
+    own = re.search(_KEPT.format(named[1]), text, re.M) if named else None
+    return _body(text, own.start()) if own else states.get(named[1], "") if named else ""
+
+
 def _without_question(body: str, text: str, states: Mapping[str, str]) -> str:
     """Return a graph's state, the class of it, if that has no place for a bare question."""
-    named = _STATE.search(body)
-    if named is None:
-        return ""
-    own = re.search(_KEPT.format(named[1]), text, re.M)
-    state = _body(text, own.start()) if own else states.get(named[1], "")
+    state = _state_of(body, text, states)
     return "" if _QUESTION.search(state) else state
+
+
+def _who(state: str, text: str) -> Iterator[tuple[str, str]]:
+    """Yield the keys of a graph's state, with values, that say who asks: its nodes read them, and
+    none of them gives them.
+    """
+    for name in _TEXT.findall(state):
+        read = re.search(rf"\bstate\[[\"']{name}[\"']\](?!\s*=[^=])", text)
+        given = re.search(rf"\breturn\s*\{{[^}}]{{0,2000}}[\"']{name}[\"']\s*:", text)
+        if IDENTITY.search(name) and read and not given:
+            yield name, json.dumps("gateval")
 
 
 def _wants(parameters: str) -> bool:

@@ -18,6 +18,9 @@ _HOSTS = {
     r"^from mlflow\.genai\.agent_server import [^#]*?\bAgentServer\b": Invocation(
         route="/invocations", field="input", body=_TURN, answer=_SAID
     ),
+    r"^from databricks_ai_bridge\.long_running import [^#]*?\bLongRunningAgentServer\b": Invocation(
+        route="/responses", field="input", body=_TURN, answer=_SAID
+    ),
     r"\bResponsesHostServer\(": Invocation(route="/responses", field="input", answer=_SAID),
     r"\bInvocationsHostServer\(": Invocation(
         route="/invocations", field="message", answer="response"
@@ -64,6 +67,14 @@ _RUN_INPUT = re.compile(
 )
 """A handler that takes what AG-UI sends."""
 
+_ENCODES = re.compile(
+    r"@\w+\.post\(\s*[\"'](/[^\"'{]{0,300})[\"'][^\n]*\n"
+    r"(?:async )?def \w+\(\s*\w+\s*:\s*(?:\w+\.)?Request\b"
+    r"(?:(?!^(?:async )?def |^@)[\s\S]){0,600}?\[[\"']messages[\"']\]",
+    re.M,
+)
+"""A handler that reads the messages of what AG-UI sends itself."""
+
 _DISPATCHES = re.compile(
     r"^(?:@\w+\.post\(\s*[\"'](?P<path>/[^\"'{]{0,300})[\"'][^\n]*\n)?"
     r"(?:async )?def (?P<name>\w+)\("
@@ -98,7 +109,11 @@ def _dispatched(text: str) -> str:
 
 
 def _mounted(text: str) -> str:
-    """Return the path below which a stream of AG2 answers by AG-UI; "" for none."""
+    """Return the path below which a stream of AG2 answers by AG-UI, or that of a handler which
+    encodes its events itself; "" for none.
+    """
+    if "EventEncoder(" in text and (taken := _ENCODES.search(text)):
+        return taken[1]
     found = _MOUNTED.search(text) if "AGUIStream(" in text else None
     return f"{found[1].rstrip('/')}/" if found else ""
 
