@@ -142,6 +142,7 @@ NODE = {
     "@langchain/": "LangChain",
     "langchain": "LangChain",
     "llamaindex": "LlamaIndex",
+    "@llamaindex/": "LlamaIndex",
     "genkit": "Genkit",
     "@voltagent/": "VoltAgent",
     "ai": "Vercel AI SDK",
