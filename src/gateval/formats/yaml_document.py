@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, TypeAlias
 
@@ -43,6 +44,9 @@ Marks: TypeAlias = "Branching | Position"
 """The places of a value: a branch for a mapping or list, a bare mark for a scalar."""
 
 
+_NO_DEEPER: Mapping[str | int, int] = {}
+
+
 @dataclass(frozen=True)
 class Document:
     """One YAML document. `data` is JSON-like and must not be changed: aliased parts are shared.
@@ -71,11 +75,16 @@ class Document:
             marks = marks.entries[step]
         return mark_place(self.file, found.mark if isinstance(found, Branching) else found)
 
-    def key_places(self, path: DocumentPath, *, depth: int) -> dict[str, SourceLocation]:
-        """Return the key places of all within `depth` levels below `path`, by written path."""
+    def key_places(
+        self, path: DocumentPath, *, depth: int, deeper: Mapping[str | int, int] = _NO_DEEPER
+    ) -> dict[str, SourceLocation]:
+        """Return the key places of all within `depth` levels below `path`, by written path.
+
+        `deeper` are entries at `path` below which there are more levels.
+        """
         marks = self._marks_at(path)
         found: dict[str, SourceLocation] = {}
-        _collect(self.file, marks, write_path(path), depth, found)
+        _collect(self.file, marks, write_path(path), depth, found, deeper)
         return found
 
     def data_at(self, path: DocumentPath) -> JsonValue:
@@ -119,19 +128,30 @@ def write_step(step: str | int) -> str:
     """Return one step of a path: `.tool`, `[2]`, `["app/name"]`."""
     if isinstance(step, int):
         return f"[{step}]"
-    return f".{step}" if _BARE_KEY.fullmatch(step) else f"[{quote(step)}]"
+    bare = (step.isascii() and step.isidentifier()) or _BARE_KEY.fullmatch(step)
+    return f".{step}" if bare else f"[{quote(step)}]"
 
 
 def _collect(
-    file: str, marks: Marks, prefix: str, depth: int, found: dict[str, SourceLocation]
+    file: str,
+    marks: Marks,
+    prefix: str,
+    depth: int,
+    found: dict[str, SourceLocation],
+    deeper: Mapping[str | int, int],
 ) -> None:
     if depth == 0 or not isinstance(marks, Branching):
         return
+    keys = marks.keys
     for step, entry in marks.entries.items():
         where = prefix + write_step(step)
-        mark = marks.keys.get(step) or (entry.mark if isinstance(entry, Branching) else entry)
-        found[where] = mark_place(file, mark)
-        _collect(file, entry, where, depth - 1, found)
+        if isinstance(entry, Branching):
+            found[where] = mark_place(file, keys.get(step) or entry.mark)
+            below = deeper.get(step, depth - 1)
+            if below:
+                _collect(file, entry, where, below, found, _NO_DEEPER)
+        else:
+            found[where] = mark_place(file, keys.get(step) or entry)
 
 
 LENGTH_LIMIT = 300

@@ -47,7 +47,7 @@ from gateval.formats.yaml_document import (
 )
 
 if TYPE_CHECKING:
-    from yaml import CBaseLoader
+    from yaml.cyaml import CParser
 
 
 DEPTH_LIMIT = 64
@@ -84,7 +84,7 @@ class _Anchored(NamedTuple):
 class TreeBuilder:
     """Builds the documents of one stream, one after the other."""
 
-    def __init__(self, parser: CBaseLoader, file: str) -> None:
+    def __init__(self, parser: CParser, file: str) -> None:
         self._events: Iterator[Event] = iter(parser.get_event, None)
         self._file = file
         self._nodes = 0
@@ -124,17 +124,19 @@ class TreeBuilder:
         self._nodes += 1
         if self._nodes > NODE_LIMIT:
             self._spend(0, event.start_mark)
+        mark = event.start_mark
         if type(event) is ScalarEvent:
             value = self._scalar(event)
             if event.anchor is not None:
-                self._anchors[event.anchor] = _Anchored(value, event.start_mark, 1, -1)
-            return value, event.start_mark
+                self._anchors[event.anchor] = _Anchored(value, mark, 1, -1)
+            return value, mark
         if isinstance(event, CollectionStartEvent):
             return self._collection(event, depth)
         return self._alias(cast("AliasEvent", event), depth)  # nothing else begins a node
 
     def _collection(self, event: CollectionStartEvent, depth: int) -> tuple[JsonValue, Marks]:
-        self._reach(depth, event.start_mark)
+        if depth > self._deepest:
+            self._reach(depth, event.start_mark)
         if event.tag not in _COLLECTION_TAGS[type(event)]:
             tag = quote(short_tag(event.tag))
             self._fault(event.start_mark, f"The tag {tag} is not known here. Remove it.")
@@ -153,26 +155,29 @@ class TreeBuilder:
         if isinstance(event, MappingStartEvent):
             return self._mapping(branch, depth), branch
         values: list[JsonValue] = []
-        while type(entry := next(self._events)) is not SequenceEndEvent:
-            self._path.append(len(values))
-            value, branch.entries[len(values)] = self._node(entry, depth + 1)
+        events, path, entries = self._events, self._path, branch.entries
+        while type(entry := next(events)) is not SequenceEndEvent:
+            path.append(len(values))
+            value, entries[len(values)] = self._node(entry, depth + 1)
             values.append(value)
-            self._path.pop()
+            path.pop()
         return values, branch
 
     def _mapping(self, branch: Branching, depth: int) -> JsonValue:
         values: dict[str, JsonValue] = {}
         events, path, keys, entries = self._events, self._path, branch.keys, branch.entries
+        inner = depth + 1
         while type(event := next(events)) is not MappingEndEvent:
             key = self._key(event, depth)
             path.append(key)
-            if key in values:
+            known = key in values
+            if known:
                 first = keys[key]
                 line = first.line + 1 if first else 1
                 said = f"The key {quote(key)} stands here twice, first in line {line}."
                 self._fault(event.start_mark, said)
-            value, marks = self._node(next(events), depth + 1)
-            if key not in values:
+            value, marks = self._node(next(events), inner)
+            if not known:
                 values[key] = value
                 keys[key], entries[key] = event.start_mark, marks
             path.pop()
@@ -201,10 +206,11 @@ class TreeBuilder:
         return f"?{len(self._faults)}"
 
     def _scalar(self, event: ScalarEvent) -> JsonValue:
+        text = event.value
         try:
             if event.tag is not None:
-                return tagged_value(event.tag, event.value)
-            return plain_value(event.value) if event.implicit[0] else str(event.value)
+                return tagged_value(event.tag, text)
+            return plain_value(text) if event.implicit[0] else text
         except UnusableScalar as unusable:
             self._fault(event.start_mark, str(unusable))
             return str(event.value)
@@ -350,7 +356,8 @@ def _first_glance(file: str, data: bytes) -> Problem | None:
             message=f"This is not UTF-8: the byte 0x{data[error.start]:02x} cannot stand here. "
             "Save the file as UTF-8.",
         )
-    if (odd := _ODD_BREAK.search(text)) is not None:
+    plain = text.isascii() and "\r" not in text
+    if not plain and (odd := _ODD_BREAK.search(text)) is not None:
         return Problem(
             place=place_of(file, text[: odd.start()]),
             message=f"The character U+{ord(odd[0]):04X} breaks the line for some programs and not "
@@ -377,12 +384,12 @@ def _read_all(file: str, data: bytes, documents: list[Document]) -> Problem | No
     return None
 
 
-def _parser(data: bytes) -> CBaseLoader:
+def _parser(data: bytes) -> CParser:
     try:
-        from yaml import CBaseLoader
+        from yaml.cyaml import CParser
     except ImportError:
         raise EvaluationError(
             "PyYAML was installed without libyaml, so manifests cannot be read.",
             hint="Install PyYAML from a wheel, or build it with libyaml's headers at hand.",
         ) from None
-    return CBaseLoader(data)
+    return CParser(data)

@@ -12,6 +12,7 @@ shares with others, which are not hidden from candidates.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from functools import cache
 from typing import Annotated, Literal
 
 from pydantic import AfterValidator, Field, JsonValue
@@ -310,8 +311,12 @@ class AssertionSpec(Value):
     @property
     def meaning(self) -> JsonObject:
         """What it asks, without defaults and wherever it stands."""
-        apart = {"place", "needs_judge", "parts", "own"}
-        asked: JsonObject = self.model_dump(mode="json", exclude=apart, exclude_defaults=True)
+        usual = _usual()
+        asked: JsonObject = {
+            key: str(value) if isinstance(value, Severity) else value
+            for key, value in self.__dict__.items()
+            if key in usual and value != usual[key]
+        }
         asked |= {"files": self.own.digest} if self.own else {}
         return asked | ({"parts": [part.meaning for part in self.parts]} if self.parts else {})
 
@@ -325,6 +330,16 @@ class AssertionSpec(Value):
         """The assertion at these positions inside it, or the nearest around that."""
         inside = at and at[0] < len(self.parts)
         return self.parts[at[0]].part(at[1:]) if inside else self
+
+
+_MEANT = frozenset(AssertionSpec.model_fields) - {"place", "needs_judge", "parts", "own"}
+
+
+@cache
+def _usual() -> Mapping[str, object]:
+    """Return the defaults of what an assertion means, by field; those it cannot lack have none."""
+    fields = AssertionSpec.model_fields
+    return {name: fields[name].get_default(call_default_factory=True) for name in _MEANT}
 
 
 @plentiful

@@ -89,6 +89,7 @@ def with_servers(
 
 
 _RUNTIME = ("spec", "runtime")
+_DEEPER = {"runtime": 4, "tools": 3}
 _VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 
 
@@ -118,14 +119,12 @@ def read(source: Source) -> ReadDocument:
         runtime, broken = with_servers(runtime, document.spec.tools, source)
     if document is None or broken:
         return ReadDocument(None, (*problems, *broken))
-    whole = document.spec.model_copy(update={"runtime": runtime})
-    agent = Agent(
+    whole = document.spec.replace(runtime=runtime)
+    agent = Agent.of_known(
         **envelope(source, document),
         other_metadata=tuple(document.metadata.model_extra or ()),
         spec=whole,
-        places=written.key_places(("spec",), depth=2)
-        | written.key_places(_RUNTIME, depth=4)
-        | written.key_places(("spec", "tools"), depth=3)
+        places=written.key_places(("spec",), depth=2, deeper=_DEEPER)
         | written.key_places(("metadata",), depth=1),
         digest=meaning(document.kind, document.metadata, canonical(whole)),
     )
@@ -164,7 +163,7 @@ def read_runtime(source: Source) -> tuple[RuntimeSpec | None, tuple[Problem, ...
     own = bridged(common, options, bridge, raw) if bridge else {}
     if common.redirect:
         own["hook"] = bridge_digest(HOOK)
-    return common.model_copy(update={"options": options, **own}), ()
+    return common.replace(options=options, **own), ()
 
 
 def bridged(

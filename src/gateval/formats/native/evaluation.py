@@ -8,6 +8,7 @@ from pydantic import AfterValidator, Field, JsonValue, StringConstraints
 
 from gateval.domain.base import ModelName, Name, Spec
 from gateval.domain.manifests.evaluation import (
+    MODELS,
     Calibration,
     CalibrationExample,
     Eval,
@@ -93,8 +94,8 @@ def _read_eval(source: Source) -> ReadDocument:
     if document is None:
         return ReadDocument(None, problems)
     spec = document.spec
-    scoring = ScoringSpec.model_validate(spec.scoring.model_dump())
-    evaluation = Eval(
+    scoring = ScoringSpec.of_known(**{**dict(spec.scoring), "model": MODELS[spec.scoring.model]})
+    evaluation = Eval.of_known(
         **envelope(source, document),
         **{**dict(spec), "scoring": scoring},
         places=source.document.key_places(("spec",), depth=2),

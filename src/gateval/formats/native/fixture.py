@@ -333,7 +333,7 @@ def read_meaning(source: Source) -> Meant:
         for key in _CHECKED_LATER
         if source.document.data_at(("spec", key)) is not None
     }
-    fixture = Fixture(
+    fixture = Fixture.of_known(
         **{**envelope(source, document), **{key: getattr(spec, key) for key in _AS_WRITTEN}},
         fixture_kind=spec.kind,
         input=spec.input.lean() if spec.input else FixtureInput(type=InputType.PROMPT, payload={}),
@@ -341,7 +341,7 @@ def read_meaning(source: Source) -> Meant:
         assertions=tuple(assertions),
         places=places,
         digest=meaning(document.kind, document.metadata, written),
-    ).lean()
+    )
     return Meant(with_file_places(fixture, source.document), written, problems)
 
 
