@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -26,6 +26,46 @@ class SourceLocation:
 
     def __str__(self) -> str:
         return f"{self.file}:{self.line}:{self.column}"
+
+
+class Places(Mapping[str, SourceLocation]):
+    """Places in one file by written path, kept as numbers: few of them are ever looked at.
+
+    `packed` holds line and column as `pack` puts them together, both counted from 0.
+    """
+
+    __slots__ = ("_file", "_packed")
+
+    def __init__(self, file: str, packed: dict[str, int]) -> None:
+        self._file = file
+        self._packed = packed
+
+    @staticmethod
+    def pack(line: int, column: int) -> int:
+        """Put a line and a column together, both counted from 0."""
+        return line << _COLUMN_BITS | column
+
+    def __getitem__(self, path: str) -> SourceLocation:
+        packed = self._packed[path]
+        line, column = packed >> _COLUMN_BITS, packed & _MOST_COLUMNS
+        return SourceLocation(self._file, line + 1, column + 1)
+
+    def __contains__(self, path: object) -> bool:
+        return path in self._packed
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._packed)
+
+    def __len__(self) -> int:
+        return len(self._packed)
+
+    def __or__(self, other: Places) -> Places:
+        """Return the places of both, which are of the same file."""
+        return Places(self._file, self._packed | other._packed)
+
+
+_COLUMN_BITS = 32
+_MOST_COLUMNS = (1 << _COLUMN_BITS) - 1
 
 
 class Problem(Value):

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from pydantic import JsonValue
 
-from gateval.domain.problems import Problem, SourceLocation
+from gateval.domain.problems import Places, Problem, SourceLocation
 from gateval.domain.text import quote
 
 if TYPE_CHECKING:
@@ -77,15 +77,14 @@ class Document:
 
     def key_places(
         self, path: DocumentPath, *, depth: int, deeper: Mapping[str | int, int] = _NO_DEEPER
-    ) -> dict[str, SourceLocation]:
+    ) -> Places:
         """Return the key places of all within `depth` levels below `path`, by written path.
 
         `deeper` are entries at `path` below which there are more levels.
         """
-        marks = self._marks_at(path)
-        found: dict[str, SourceLocation] = {}
-        _collect(self.file, marks, write_path(path), depth, found, deeper)
-        return found
+        found: dict[str, int] = {}
+        _collect(self._marks_at(path), write_path(path), depth, found, deeper)
+        return Places(self.file, found)
 
     def data_at(self, path: DocumentPath) -> JsonValue:
         """Return the value at `path`, or None when there is none."""
@@ -133,12 +132,7 @@ def write_step(step: str | int) -> str:
 
 
 def _collect(
-    file: str,
-    marks: Marks,
-    prefix: str,
-    depth: int,
-    found: dict[str, SourceLocation],
-    deeper: Mapping[str | int, int],
+    marks: Marks, prefix: str, depth: int, found: dict[str, int], deeper: Mapping[str | int, int]
 ) -> None:
     if depth == 0 or not isinstance(marks, Branching):
         return
@@ -146,12 +140,13 @@ def _collect(
     for step, entry in marks.entries.items():
         where = prefix + write_step(step)
         if isinstance(entry, Branching):
-            found[where] = mark_place(file, keys.get(step) or entry.mark)
+            mark = keys.get(step) or entry.mark
             below = deeper.get(step, depth - 1)
-            if below:
-                _collect(file, entry, where, below, found, _NO_DEEPER)
         else:
-            found[where] = mark_place(file, keys.get(step) or entry)
+            mark, below = keys.get(step) or entry, 0
+        found[where] = Places.pack(mark.line, mark.column) if mark else 0
+        if below:
+            _collect(entry, where, below, found, _NO_DEEPER)
 
 
 LENGTH_LIMIT = 300

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import operator
 import re
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from enum import StrEnum
 from functools import cache
 from typing import Annotated, Literal
@@ -255,7 +255,7 @@ class Agent(Value):
     spec: AgentSpec
     place: SourceLocation
     path: str
-    places: dict[str, SourceLocation] = {}
+    places: Mapping[str, SourceLocation] = {}
     digest: str
 
     @property

@@ -504,7 +504,7 @@ class Eval(Value):
     sealed: bool = False
     feedback: tuple[Feedback, ...] = ()
     place: SourceLocation
-    places: dict[str, SourceLocation] = {}
+    places: Mapping[str, SourceLocation] = {}
     path: str
     digest: str
 

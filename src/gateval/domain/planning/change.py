@@ -16,7 +16,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Literal, NamedTuple
 
-from gateval.domain.base import JsonObject
+from gateval.domain.base import JsonObject, digest
 from gateval.domain.manifests.agent import Agent, SystemFile
 from gateval.domain.manifests.catalogue import Catalogue, scripted_names
 from gateval.domain.manifests.evaluation import SCRIPTED_FOLDER, Eval
@@ -186,8 +186,15 @@ def meaning(agent: Agent, snapshot: Snapshot) -> JsonObject:
     return {**spec, "system": system_text(agent, snapshot)}
 
 
+def meaning_digest(agent: Agent, snapshot: Snapshot, known: JsonObject | None = None) -> str:
+    """Return the digest of that, made once; `known` is the meaning, if it is at hand."""
+    return snapshot.once("meaning", agent, lambda: digest(known or meaning(agent, snapshot)))
+
+
 def _spec_reasons(ours: Agent, theirs: Agent, head: Snapshot, base: Snapshot) -> Iterator[Reason]:
     new, old = meaning(ours, head), meaning(theirs, base)
+    if meaning_digest(ours, head, new) == meaning_digest(theirs, base, old):
+        return
     for key in sorted(new.keys() | old.keys()):
         if same(new.get(key), old.get(key)):
             continue

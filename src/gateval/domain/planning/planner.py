@@ -28,7 +28,7 @@ from gateval.domain.planning.change import (
     detect_changes,
     locked_files,
     locked_for,
-    meaning,
+    meaning_digest,
     system_text,
     why_locked,
 )
@@ -107,7 +107,7 @@ def define(agent: Agent, snapshot: Snapshot, side: Side) -> AgentDefinition:
     files = closure_files(closure, snapshot)
     scripts = (snapshot.scripts.get(name) for name in scripted_names(agent))
     rules = [script.digest for script in scripts if script]
-    meant = digest(meaning(agent, snapshot))
+    meant = meaning_digest(agent, snapshot)
     return AgentDefinition(
         name=agent.name,
         side=side,

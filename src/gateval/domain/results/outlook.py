@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator
+from functools import lru_cache
 from math import inf
 from typing import Literal
 
@@ -13,7 +14,7 @@ from gateval.domain.plan.plan import Plan, SeenDrop
 from gateval.domain.plan.planned_eval import Joint, PlannedEval, together_only
 from gateval.domain.results.comparison import Comparison
 from gateval.domain.results.fixture_progress import graded_rule_of
-from gateval.domain.statistics.design import Design, design, first_looks
+from gateval.domain.statistics.design import Design, Look, design, first_looks
 from gateval.domain.statistics.graded import LEAST_GRADED_DROP, Axis, on_passes
 from gateval.domain.statistics.power import PairedRule, smallest_fall
 from gateval.domain.statistics.preference import preference_found
@@ -87,7 +88,18 @@ def found_drop(planned: PlannedEval, spare: float = inf) -> float:
     if not planned.fixture_share:
         return 1.0
     least = min((planned.stored_counts().get(one, 0) for one in planned.compared), default=0)
-    rule = _rule(planned, least)
+    if planned.scoring.graded:
+        return _found(_rule(planned, least), spare)
+    return _found_alone(planned.looks_with(least), planned.fixture_share, spare)
+
+
+@lru_cache(1_024)
+def _found_alone(looks: tuple[Look, ...], share: float, spare: float) -> float:
+    """The same of a fixture tested alone: most Evals ask alike."""
+    return _found(design(looks, share), spare)
+
+
+def _found(rule: Design, spare: float) -> float:
     reached = sum(look.trials - rule.looks[0].trials <= spare for look in rule.looks)
     return smallest_drop(first_looks(rule, reached), STEADY_RATE) or 1.0
 
@@ -156,9 +168,19 @@ def expected_trials(planned: PlannedEval) -> float:
     stored = planned.stored_counts()
     counts = Counter(stored.get(name, 0) for name in compared)
     return alone + sum(
-        times * (expected(_rule(planned, many), STEADY_RATE, STEADY_RATE).trials - many)
-        for many, times in sorted(counts.items())
+        times * (_expected_alone(planned, many) - many) for many, times in sorted(counts.items())
     )
+
+
+def _expected_alone(planned: PlannedEval, stored: int) -> float:
+    if planned.scoring.graded:
+        return expected(_rule(planned, stored), STEADY_RATE, STEADY_RATE).trials
+    return _expected(planned.looks_with(stored), planned.fixture_share)
+
+
+@lru_cache(1_024)
+def _expected(looks: tuple[Look, ...], share: float) -> float:
+    return expected(design(looks, share), STEADY_RATE, STEADY_RATE).trials
 
 
 def _rule(planned: PlannedEval, stored: int) -> Design:

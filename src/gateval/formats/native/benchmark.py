@@ -270,7 +270,7 @@ def _eval(source: Source, written: BenchmarkDocument, tasks: tuple[Fixture, ...]
         schedule=spec.schedule,
         time_zone=spec.time_zone,
         sealed=spec.sealed,
-        places=source.document.key_places(("spec",), depth=2),
+        places=dict(source.document.key_places(("spec",), depth=2)),
         digest=meaning(written.kind, written.metadata, apart),
     )
 

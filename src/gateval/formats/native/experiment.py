@@ -86,7 +86,7 @@ def experiment_eval(
         execution=spec.execution,
         schedule=spec.schedule,
         time_zone=spec.time_zone,
-        places=source.document.key_places(("spec",), depth=2),
+        places=dict(source.document.key_places(("spec",), depth=2)),
         digest=meaning(written.kind, written.metadata, apart),
     )
 

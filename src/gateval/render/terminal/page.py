@@ -184,6 +184,8 @@ def _laid_out(pieces: Pieces, width: int) -> list[tuple[str, str]]:
 
 def _wrapped(text: str, width: int) -> list[str]:
     """Return the lines of a text; a word is broken only where it is wider than a line."""
+    if text.isascii() and len(text) <= width:
+        return [text.rstrip()]
     lines = [""]
     for word in re.findall(r"\s*\S+\s*", text):
         if lines[-1] and width_of(lines[-1]) + width_of(word.rstrip()) > width:
@@ -194,6 +196,8 @@ def _wrapped(text: str, width: int) -> list[str]:
 
 
 def _chopped(word: str, width: int) -> list[str]:
+    if word.isascii() and len(word) <= width:
+        return [word]
     pieces = [""]
     for character in word.rstrip():
         if pieces[-1] and width_of(pieces[-1] + character) > width:

@@ -314,7 +314,8 @@ def _lost(new: Agent, old: Agent, head: Snapshot, base: Snapshot) -> list[str]:
     lost = set(_lost_prompt(new, old, head, base))
     if not new.starts_process:
         return sorted(lost)
-    if ours.same_paths(theirs) and head.manifest_paths <= base.manifest_paths:
+    hides_no_more = head.once("hides", base, lambda: head.manifest_paths <= base.manifest_paths)
+    if ours.same_paths(theirs) and hides_no_more:
         return sorted(lost)
     before = {
         path
