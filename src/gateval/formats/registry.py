@@ -155,8 +155,9 @@ def read_file(
     found: Parsed | None = None
     for each in formats:
         read = each.read(path, data, registries)
-        pending = tuple(one._replace(format=each.name) for one in read.pending)
-        read = read._replace(pending=pending)
+        if read.pending:
+            pending = tuple(one._replace(format=each.name) for one in read.pending)
+            read = read._replace(pending=pending)
         found = read if found is None else found.beside(read)
         if not (found.nothing or found.left):
             break

@@ -47,7 +47,7 @@ from gateval.formats.yaml_document import (
 )
 
 if TYPE_CHECKING:
-    from yaml.cyaml import CParser
+    from yaml._yaml import CParser
 
 
 DEPTH_LIMIT = 64
@@ -386,7 +386,7 @@ def _read_all(file: str, data: bytes, documents: list[Document]) -> Problem | No
 
 def _parser(data: bytes) -> CParser:
     try:
-        from yaml.cyaml import CParser
+        from yaml._yaml import CParser
     except ImportError:
         raise EvaluationError(
             "PyYAML was installed without libyaml, so manifests cannot be read.",

@@ -11,7 +11,7 @@ from typing import Annotated, Literal
 
 from pydantic import AfterValidator, ConfigDict, Field, StringConstraints
 
-from gateval.domain.base import JsonObject, ModelName, Name, Spec, Value
+from gateval.domain.base import JsonObject, ModelName, Name, Spec, Value, empty
 from gateval.domain.manifests.playground import (
     NAME_PATTERN,
     OWN_FILES,
@@ -137,7 +137,7 @@ class RuntimeSpec(Spec):
     Agents that ask for the same."""
     command: tuple[str, ...] = ()
     """The program that is the agent, and its arguments."""
-    env: dict[str, str] = {}
+    env: dict[str, str] = empty()
     """Environment variables with literal values; no secrets."""
     conversation: ConversationMode = ConversationMode.HISTORY
     """How a program follows the `turns` of a fixture: it gets all messages again in each, or one
@@ -154,7 +154,7 @@ class RuntimeSpec(Spec):
     redirect: bool = Field(default=False, exclude_if=operator.not_)
     """Calls to known addresses of model providers (`https://api.openai.com`) go to the gateway, by
     a hook that Python and Node load first. For SDKs that read no base URL from the environment."""
-    options: JsonObject = {}
+    options: JsonObject = empty()
     hook: str = Field(default="", exclude_if=operator.not_)
     bridge: str = Field(default="", exclude_if=operator.not_)
     servers: tuple[ToolServerSpec, ...] = ()

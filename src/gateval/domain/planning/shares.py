@@ -125,7 +125,9 @@ def _trials_of(planned: PlannedEval) -> frozenset[tuple[str, str]]:
 def _told(
     planned: PlannedEval, head: Snapshot, base: Snapshot, tip: Snapshot, *, strict: bool
 ) -> PlannedEval:
-    before = {**_digests(planned, tip.catalogue), **_digests(planned, base.catalogue)}
+    before = _digests(planned, base.catalogue)
+    if tip is not base:
+        before = {**_digests(planned, tip.catalogue), **before}
     same_agent = planned.baseline is Baseline.SAME_AGENT
     names = [fixture.name for fixture in planned.fixtures if fixture.name in before]
     standing = planned.baseline is Baseline.MERGE_BASE

@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import re
 import shlex
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Literal
 
 from pydantic import JsonValue
@@ -89,7 +89,7 @@ def with_servers(
 
 
 _RUNTIME = ("spec", "runtime")
-_DEEPER = {"runtime": 4, "tools": 3}
+_DEEPER: Mapping[str | int, int] = {"runtime": 4, "tools": 3}
 _VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 
 
@@ -119,7 +119,7 @@ def read(source: Source) -> ReadDocument:
         runtime, broken = with_servers(runtime, document.spec.tools, source)
     if document is None or broken:
         return ReadDocument(None, (*problems, *broken))
-    whole = document.spec.replace(runtime=runtime)
+    whole = document.spec.replace(runtime=runtime) if runtime else document.spec
     agent = Agent.of_known(
         **envelope(source, document),
         other_metadata=tuple(document.metadata.model_extra or ()),

@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 
 from pydantic import AfterValidator, Field, JsonValue, StringConstraints
 
-from gateval.domain.base import ModelName, Name, Spec
+from gateval.domain.base import ModelName, Name, Spec, empty
 from gateval.domain.manifests.evaluation import (
     MODELS,
     Calibration,
@@ -45,7 +45,7 @@ class WrittenScoring(Spec):
     pass_threshold: float | None = Field(default=None, ge=0, le=1)
     """The score in [0, 1] that the Eval must reach. If absent, nothing may regress where there is a
     baseline, and elsewhere the threshold is 1."""
-    severity_weights: dict[Severity, Weight] = {}
+    severity_weights: dict[Severity, Weight] = empty()
     """Weights of fixtures by severity, from 0.001 to 1000, in place of low 0.5, medium 1, high 2,
     critical 4."""
 
@@ -66,7 +66,7 @@ class EvalBody(Spec):
     fixtures: tuple[Name, ...] = ()
     """Fixtures by name, in addition to those that the selector finds. The name of one with cases
     stands for all of these."""
-    vars: dict[VarName, JsonValue] = {}
+    vars: dict[VarName, JsonValue] = empty()
     """What fills in `{{ vars.NAME }}` in the fixtures of this Eval."""
     judge: JudgeSpec = JudgeSpec()
     scoring: Annotated[WrittenScoring, AfterValidator(_of_evals)] = WrittenScoring()

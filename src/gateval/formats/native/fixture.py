@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from typing import Literal, NamedTuple
 
-from pydantic import Field, field_validator
+from pydantic import BaseModel, Field, ValidationError, field_validator
 
 from gateval.domain.base import JsonObject, Name, Spec
 from gateval.domain.manifests.fixture import (
@@ -134,13 +134,17 @@ def read_one(
         if elsewhere is not None:
             message = f"Unknown assertion type {quote(kind)}. Here it is {elsewhere}."
         return None, (*problems, problem_at(document, (*path, "type"), message))
-    _, broken = validate(registered, options, document, path, also_known=shared)
+    written = json.dumps(options)
+    broken: tuple[Problem, ...] = ()
+    if len(written) > _OFTEN or not _fits(registered, written):
+        _, broken = validate(registered, options, document, path, also_known=shared)
     parts: list[AssertionSpec] = []
     if kind in source.registries.combinators:
         if level == LEVELS:
             message = f"Assertions may stand {LEVELS} levels deep in others, and no deeper."
             return None, (*problems, *broken, problem_at(document, path, message))
         options.pop(PARTS, None)
+        written = json.dumps(options)
         keys = WEIGHED_KEYS if kind in source.registries.weighing else INNER_KEYS
         parts, inner = read_assertions(source, (*path, PARTS), level + 1, keys)
         broken = (*broken, *inner)
@@ -154,12 +158,26 @@ def read_one(
         required=common.required,
         severity=common.severity,
         axis=common.axis,
-        options=_one_of_equal(json.dumps(options)),
+        options=_one_of_equal(written),
         needs_judge=kind in source.registries.judged or any(one.needs_judge for one in parts),
         parts=tuple(parts),
         place=document.place(path),
     ).lean()
     return assertion, ()
+
+
+_OFTEN = 2_000
+"""Characters of options that many fixtures may have in common."""
+
+
+@lru_cache(1_024)
+def _fits(model: type[BaseModel], written: str) -> bool:
+    """Whether these options are valid: many fixtures ask the same."""
+    try:
+        model.model_validate_json(written, strict=True, by_alias=True, by_name=False)
+    except ValidationError:
+        return False
+    return True
 
 
 @lru_cache(1_024)

@@ -14,7 +14,7 @@ dot and none of our kinds, and every other group there has to hold one.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from difflib import SequenceMatcher
 from functools import lru_cache
@@ -330,8 +330,10 @@ def _is_slip(kind: str) -> bool:
     return any(folded.removesuffix("s") == known.casefold() for known in KINDS)
 
 
-def _tidy(yaml_problems: Iterable[Problem], problems: Iterable[Problem]) -> tuple[Problem, ...]:
+def _tidy(yaml_problems: Sequence[Problem], problems: Sequence[Problem]) -> tuple[Problem, ...]:
     """Return all in order, at most `PROBLEM_LIMIT`, without what only follows from bad YAML."""
+    if not (yaml_problems or problems):
+        return ()
     first = sort_problems(yaml_problems)
     spoiled = {problem.place for problem in first}
     rest = (problem for problem in problems if problem.place not in spoiled)

@@ -9,7 +9,7 @@ from typing import Any, Final, Literal, NamedTuple
 
 from pydantic import ConfigDict, JsonValue
 
-from gateval.domain.base import Name, Spec, digest
+from gateval.domain.base import Name, Spec, digest, empty
 from gateval.domain.manifests.fixture import Fixture
 from gateval.domain.problems import Problem
 from gateval.formats.base import Manifest, Pending, Source
@@ -22,9 +22,9 @@ class Metadata(Spec):
     """The name others call it by; one per kind in the whole repository."""
     namespace: str | None = None
     """Left alone: within a repository, a name is taken once."""
-    labels: dict[str, str] = {}
+    labels: dict[str, str] = empty()
     """What selectors look for."""
-    annotations: dict[str, str] = {}
+    annotations: dict[str, str] = empty()
     """Left alone."""
 
 
