@@ -21,6 +21,7 @@ from benchmarks import (
     memory,
     owner_checks,
     phoning_home,
+    plan_changed,
     plan_unchanged,
     playgrounds,
     redirect,
@@ -39,6 +40,7 @@ from benchmarks.statistics import bars, lines
 
 BENCHMARKS = {
     plan_unchanged.NAME: plan_unchanged.measure,
+    plan_changed.NAME: plan_changed.measure,
     validate_all.NAME: validate_all.measure,
     many_cases.NAME: many_cases.measure,
     looking_back.NAME: looking_back.measure,

@@ -11,6 +11,8 @@ class Scale:
     """The sizes. `packages` of `modules` each are installed, and `checked` fixtures then run.
     `tasks` have a playground each.
 
+    `changed_agents` are those that one change touches.
+
     `runs` holds pairs of fixtures and `parallel`; `latency` is in seconds.
 
     `large_runs` are what kind of fixture, how many, and the repetitions of each.
@@ -28,6 +30,7 @@ class Scale:
     files: int = 10_000
     agents: int = 200
     fixtures: int = 2_000
+    changed_agents: int = 2_000
     cases: int = 10_000
     kept_runs: int = 1_000
     packages: int = 60
@@ -62,6 +65,7 @@ def tiny(cache: Path) -> Scale:
         files=60,
         agents=4,
         fixtures=8,
+        changed_agents=4,
         cases=20,
         kept_runs=3,
         packages=2,

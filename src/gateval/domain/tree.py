@@ -248,7 +248,7 @@ class Contents:
 def file_rules(roots: Collection[str], patterns: Collection[str], folder: str | None) -> FileRules:
     """Make rules of paths as trees have them; what lies in another root is left out."""
     kept = {root for root in roots if not any(step in roots for step in _around(root))}
-    return FileRules(
+    return FileRules.of_known(
         roots=tuple(sorted(map(path_text, kept))),
         patterns=tuple(sorted(map(path_text, patterns))),
         folder=path_text(folder or ""),

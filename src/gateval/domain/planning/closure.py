@@ -272,6 +272,8 @@ class Closure:
 
     def relative(self, path: str) -> str:
         """The path as seen from the agent's folder: a folder that moves as a whole is no change."""
+        if self.folder and path.startswith(f"{self.folder}/"):  # as most are
+            return path[len(self.folder) + 1 :]
         return posixpath.relpath(path, self.folder or ".")
 
     def rules(self) -> FileRules:

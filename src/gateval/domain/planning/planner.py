@@ -108,7 +108,7 @@ def define(agent: Agent, snapshot: Snapshot, side: Side) -> AgentDefinition:
     scripts = (snapshot.scripts.get(name) for name in scripted_names(agent))
     rules = [script.digest for script in scripts if script]
     meant = meaning_digest(agent, snapshot)
-    return AgentDefinition(
+    return AgentDefinition.of_known(
         name=agent.name,
         side=side,
         place=agent.place,
