@@ -33,7 +33,7 @@ from gateval.domain.planning.fixture_files import (
 )
 from gateval.domain.planning.outside import added_outside
 from gateval.domain.planning.snapshot import OWN_FOLDER, GateRules, RulesEdit, Snapshot
-from gateval.domain.problems import InvalidManifests, Problem, SourceLocation, sort_problems
+from gateval.domain.problems import InvalidManifests, Problem, SourceLocation
 from gateval.domain.tree import LOCK_PATH, Revision, Tree, changed_paths
 from gateval.errors import GatevalError, RepositoryError, UsageError
 from gateval.formats.base import Registries
@@ -310,7 +310,8 @@ def read_change(
         theirs = snapshot_of(base, trees[base.tree], cache)
         from gateval.domain.planning.change import moved_contents  # the plan: not to validate
 
-        ours = replace(ours, sizes=repository.sizes(moved_contents(ours, theirs)))
+        moved = moved_contents(ours, theirs)
+        ours = replace(ours, sizes=repository.sizes(moved)) if moved else ours
         tip = _tip(repository, base_tip, theirs, cache)
         ours, theirs, tip = _with_agents(ours, theirs, tip)
     else:  # no manifest and nothing an Agent depends on differs, so base means what head means
@@ -329,7 +330,7 @@ def with_outside(head: Snapshot, base: Snapshot | None) -> Snapshot:
     what is there already keeps nobody from mending something else.
     """
     added = added_outside(head, base)
-    return replace(head, problems=sort_problems((*head.problems, *added))) if added else head
+    return head.with_problems(added)
 
 
 def _with_agents(
@@ -390,7 +391,7 @@ def survey(repository: Repository, registries: Registries, revision: Revision) -
     targeted = [agent for agent in snapshot.catalogue.agents if agent.name in targets]
     pointers = pointer_problems(repository, targeted, snapshot)
     snapshot = _with_overlooked(repository, registries, snapshot, config)
-    return replace(snapshot, problems=sort_problems((*snapshot.problems, *wrong, *pointers)))
+    return snapshot.with_problems((*wrong, *pointers))
 
 
 def _with_overlooked(
@@ -402,7 +403,7 @@ def _with_overlooked(
 ) -> Snapshot:
     """Return the snapshot with what in it is passed over and meant to be read."""
     found = overlooked(repository, registries, snapshot.tree, own, config_path)
-    return replace(snapshot, problems=sort_problems((*snapshot.problems, *found)))
+    return snapshot.with_problems(found)
 
 
 def _survey(

@@ -18,7 +18,7 @@ from gateval.domain.paths import resolve_path, show_path
 from gateval.domain.planning.fixture_files import check_problems, with_check_files, with_grounds
 from gateval.domain.planning.outside import closure_problems
 from gateval.domain.planning.snapshot import Snapshot
-from gateval.domain.problems import Problem, SourceLocation, sort_problems
+from gateval.domain.problems import Problem, SourceLocation
 from gateval.domain.tree import Revision, Tree, is_lfs_pointer
 from gateval.formats.base import Gathered, Parsed
 from gateval.formats.registry import SUFFIXES
@@ -143,7 +143,7 @@ def snapshot_of(
         problems += check_problems(snapshot)
         problems += closure_problems(snapshot)
     told = (*without_sealed_words(problems, parsed), *filled.unfit)
-    return replace(snapshot, problems=sort_problems(told))
+    return snapshot.with_problems(told)
 
 
 def _read_files(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 from pathlib import Path
 
 import pytest
@@ -9,6 +10,7 @@ import pytest
 from gateval.domain.manifests.gate_config import policy_digest
 from gateval.domain.plan.plan import ChangeKind, Plan
 from gateval.domain.plan.planned_eval import Baseline
+from gateval.domain.planning.snapshot import Snapshot
 from gateval.domain.problems import InvalidManifests
 from gateval.pipeline.manifests import ManifestCache
 from tests.helpers.repo import Repo
@@ -39,6 +41,18 @@ def reasons(plan: Plan) -> list[str]:
 
 def evals(plan: Plan) -> list[str]:
     return [planned.name for planned in plan.evals]
+
+
+def test_no_revision_that_was_read_outlives_its_plan(shop: Repo) -> None:
+    shop.write("agents/support.yaml", PROGRAM.replace("Ask why.", "Ask it."))
+    shop.commit()
+    gc.collect()
+    gc.disable()  # a run looks for circles as rarely as it can
+    try:
+        assert plan_of(shop).evals
+        assert not [one for one in gc.get_objects() if isinstance(one, Snapshot)]
+    finally:
+        gc.enable()
 
 
 UNCHANGED = {

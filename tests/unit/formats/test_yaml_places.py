@@ -66,6 +66,21 @@ def test_key_places_go_as_deep_as_asked() -> None:
     }
 
 
+def test_key_places_go_deeper_below_the_entries_that_are_named() -> None:
+    places = document().key_places(("spec",), depth=1, deeper={"same": 2})
+    assert "spec.same.deep" in places
+    assert "spec.again.deep" not in places
+
+
+def test_places_are_those_of_single_keys_however_they_are_put_together() -> None:
+    found = document()
+    spec, names = found.key_places(("spec",), depth=2), found.key_places((), depth=1)
+    assert spec["spec.same.deep"] == found.key_place(("spec", "same", "deep"))
+    assert dict(spec | names) == {**spec, **names}
+    assert len(spec | names) == len(spec) + len(names)
+    assert spec.get("spec.nothing") is None
+
+
 @pytest.mark.parametrize(
     "text", ["\ufeffa: 1\nb: 2\n", "a: 1\r\nb: 2\r\n", "\na: 1\n\n---\nb: 2\n"]
 )

@@ -19,6 +19,7 @@ import shlex
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import NamedTuple
 
 from gateval.domain.base import digest
 from gateval.domain.manifests.agent import MODEL_RUNTIME, Agent, RuntimeSpec, SystemFile
@@ -289,10 +290,20 @@ def working_directory(agent: Agent) -> str | None:
 
 def closure_of(agent: Agent, snapshot: Snapshot) -> Closure:
     """Return the closure of an Agent in one revision, made once: a plan looks at it many times."""
-    return snapshot.once("closure", agent, lambda: _closure(agent, snapshot))
+    kept = snapshot.once("closure", agent, lambda: _rules(agent, snapshot))
+    hidden, apart = snapshot.is_hidden, snapshot.check_roots
+    return Closure(agent.folder, kept.roots, kept.patterns, hidden, kept.workdir, apart)
 
 
-def _closure(agent: Agent, snapshot: Snapshot) -> Closure:
+class _Rules(NamedTuple):
+    """What of a closure its snapshot keeps: the whole would keep the snapshot, in a circle."""
+
+    roots: Mapping[str, str]
+    patterns: Mapping[str, str]
+    workdir: str | None
+
+
+def _rules(agent: Agent, snapshot: Snapshot) -> _Rules:
     roots: dict[str, str] = {}
     patterns: dict[str, str] = {}
 
@@ -316,9 +327,7 @@ def _closure(agent: Agent, snapshot: Snapshot) -> Closure:
                 roots.setdefault(path, why)
         passed, workdir = walk_links(cwd or "", snapshot.links)
         roots |= {link: "cwd leads over this link" for link in passed if link not in roots}
-    found = follow_links(roots, patterns, snapshot)
-    hidden, apart = snapshot.is_hidden, snapshot.check_roots
-    return Closure(agent.folder, found, patterns, hidden, workdir, apart)
+    return _Rules(follow_links(roots, patterns, snapshot), patterns, workdir)
 
 
 def closure_paths(closure: Closure, snapshot: Snapshot) -> Iterator[str]:

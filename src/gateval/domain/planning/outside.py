@@ -62,6 +62,10 @@ class Outside:
 
 def outside_paths(snapshot: Snapshot) -> tuple[Outside, ...]:
     """Return what the manifests of a revision show and nobody declares, each path once by owner."""
+    return snapshot.once("outside", snapshot.catalogue, lambda: _found(snapshot))
+
+
+def _found(snapshot: Snapshot) -> tuple[Outside, ...]:
     found: dict[tuple[str, str], Outside] = {}
     for one in (*_of_agents(snapshot), *_of_checks(snapshot)):
         found.setdefault((one.owner, one.path), one)

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, TypeVar
 
@@ -12,7 +12,7 @@ from gateval.domain.manifests.evaluation import ScriptedModel
 from gateval.domain.manifests.fixture import all_own_roots
 from gateval.domain.manifests.gate_config import GATE_CONFIG_PATH, GateConfig, Policy
 from gateval.domain.paths import match_any, resolve_pattern
-from gateval.domain.problems import Problem, SourceLocation
+from gateval.domain.problems import Problem, SourceLocation, sort_problems
 from gateval.domain.tree import Revision, Tree, below, sorted_paths, under
 
 Made = TypeVar("Made")
@@ -119,12 +119,20 @@ class Snapshot:
         return {}
 
     def once(self, what: str, of: object, make: Callable[[], Made]) -> Made:
-        """Return `what` of this very object in this revision, made once: neither changes."""
+        """Return `what` of this very object in this revision, made once: neither changes.
+
+        What is made must not hold the snapshot: it would live on in a circle.
+        """
         known = self._once.get((what, id(of)))
         if known is None:
             known = self._once[what, id(of)] = (of, make())  # held, so that no other gets its id
         made: Made = known[1]
         return made
+
+    def with_problems(self, more: Iterable[Problem]) -> Snapshot:
+        """Return it with further problems; as it is, with all that was made of it, for none."""
+        found = sort_problems((*self.problems, *more))
+        return self if found == self.problems else replace(self, problems=found)
 
     def below(self, root: str) -> Sequence[str]:
         """The paths of a file or of everything in a folder; "" is the whole repository."""
