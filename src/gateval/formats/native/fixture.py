@@ -359,7 +359,7 @@ def read_meaning(source: Source) -> Meant:
         assertions=tuple(assertions),
         places=places,
         digest=meaning(document.kind, document.metadata, written),
-    )
+    ).lean()
     return Meant(with_file_places(fixture, source.document), written, problems)
 
 
