@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Iterator, Mapping
+from itertools import islice
 from posixpath import basename, dirname, join, normpath, relpath, splitext
 from typing import NamedTuple
 
@@ -274,14 +275,14 @@ def _mastras(path: str, text: str) -> Iterator[DeclaredAgent]:
 
 
 _NODE_FLOW = re.compile(r"^export const (\w+)\s*=\s*(?:\w+\.)?defineFlow\(", re.M)
+_MOST_FLOWS = 50
 _SERVES_FLOWS = re.compile(r"\b(?:startFlowServer|expressHandler|onCallGenkit)\(")
 _NO_TEXT = re.compile(r"\b(?:file|path|url|image|pdf|index|document)", re.I)
 
 
 def _flows(path: str, text: str) -> Iterator[DeclaredAgent]:
     """Yield the flows of Genkit that a module exports and that take a question."""
-    found = list(_NODE_FLOW.finditer(text))
-    for one in found:
+    for one in islice(_NODE_FLOW.finditer(text), _MOST_FLOWS):
         about = next(parts(braced(text, one.end())), "")
         asked = question_of_flow(about, text)
         field = (asked.field.partition(".")[2] if asked else "") or "text"
