@@ -40,6 +40,7 @@ PUMPS = [
     ("app/api/chat/route.ts", PAGE, "@click.option(", ""),
     ("main.py", PYTHON, "parseArgs(", ""),
     ("main.py", PYTHON, "a:", ""),
+    ("flows.py", "from crewai.flow.flow import Flow\n", "class A(Flow):\n    pass\n", ""),
     ("main.go", "package main\n", "/", "from'botbuilder"),
     (".env.example", "", " ", "A0= aa"),
     ("pyproject.toml", "", "a.", ""),

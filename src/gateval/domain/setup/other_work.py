@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import ast
 import re
+from functools import lru_cache
 from typing import NamedTuple
 
 _OTHER_WORK = re.compile(
@@ -149,6 +150,7 @@ _IN_A_CHAT = re.compile(r"\bcl\.(?:Step|Message|user_session|AskUserMessage)\b")
 _CHAINLIT = re.compile(r"^import chainlit as cl\b", re.M)
 
 
+@lru_cache(maxsize=4_096)  # many agents of one file
 def talks_to_page(text: str) -> Refusal | None:
     """Return why an agent cannot be asked that writes to the page of Chainlit while it answers, for
     which that has to be open; None for any other.
@@ -156,6 +158,7 @@ def talks_to_page(text: str) -> Refusal | None:
     return page_of(text) if _CHAINLIT.search(text) and _IN_A_CHAT.search(text) else None
 
 
+@lru_cache(maxsize=4_096)  # many agents of one file
 def template_of(path: str, text: str) -> Refusal | None:
     """Return why a Python file cannot be started that a generator fills in; None for any other."""
     if "{{" in path:
