@@ -9,7 +9,6 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Container, Iterator, Mapping
-from functools import lru_cache
 from itertools import pairwise
 from typing import Any, NamedTuple
 
@@ -55,7 +54,6 @@ def nest_start(file: str) -> tuple[str, ...]:
 NEEDED = ("ts-node", "tsconfig-paths")
 
 
-@lru_cache(maxsize=4_096)  # many agents of one file
 def is_nest(text: str) -> bool:
     """Whether a file makes an application of NestJS."""
     return bool(_MADE.search(text))

@@ -76,6 +76,7 @@ def project_name(root: str, around: RepositoryFiles) -> str:
     return ""
 
 
+@lru_cache(maxsize=1_024)  # many agents of one file
 def folder_and_set_up(path: str, around: RepositoryFiles) -> tuple[str, SetUp | None]:
     """Return the folder that the program works in, and what installs its dependencies."""
     root, setup = project_of(path, around.files)

@@ -72,7 +72,7 @@ _ELSEWHERE = re.compile(
 _EXAMPLES = re.compile(r"(?:^|/)examples?/")
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class RepositoryFiles:
     """What each file that was read says, and all tracked paths."""
 
