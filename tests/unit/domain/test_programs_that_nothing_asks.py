@@ -428,3 +428,35 @@ def test_a_server_of_databricks_is_asked_as_a_server_of_responses() -> None:
     text = "import agents\nfrom databricks_ai_bridge.long_running import LongRunningAgentServer\nagent_server = LongRunningAgentServer('ResponsesAgent')\ndef main():\n    agent_server.run(app_import_string='x:app')\n"
     (program,) = found({"start_server.py": text + GUARD})
     assert (program.invocation.route, program.command[-2:]) == ("/responses", ("--port", "{port}"))
+
+
+@pytest.mark.parametrize(
+    ("fields", "more"),
+    [
+        ("name: str\n    site: str = Field(\n        description='Where?',\n    )\n    tone: str = 'dry'", ["name", "site"]),
+        ("name: str = Field(...)\n    site: str = Field(default='a')\n    tone: str = Field('dry')", []),
+        ("question: str\n    site: str", []),
+    ],
+)  # fmt: skip
+def test_texts_that_a_graph_demands_of_its_input_are_given(fields: str, more: list[str]) -> None:
+    graph = "from langgraph.graph import StateGraph\nfrom state import Asked, Kept\ngraph = StateGraph(Kept, input=Asked, output=Told).compile()\n"
+    state = f"from pydantic import BaseModel, Field\nclass Asked(BaseModel):\n    {fields}\n    more: list[str] = []\n\nclass Kept(Asked):\n    messages: list\n"
+    told = '{"graphs": {"agent": "./graph.py:graph"}, "dependencies": ["."]}'
+    first, *_ = found({"graph.py": graph, "state.py": state, "langgraph.json": told})
+    assert (first.path, [name for name, _ in first.more]) == ("langgraph.json", more)
+
+
+MENU = "import openai\ndef chat():\n    while True:\n        asked = input('You: ')\n        if asked == 'exit': break\ndef main():\n    print('1. chat - talk')\n    print('2. auto - go on alone')\n    CHOICE\n"
+
+
+@pytest.mark.parametrize(
+    ("choice", "typed"),
+    [
+        ("mode = input('Choose a mode: ').lower()\n    if mode in ['2', 'auto']: auto()\n    elif mode in ['1', 'chat']: chat()", "chat"),
+        ("mode = input('Enter a number: ')\n    if mode == '1': chat()\n    elif mode == '2': auto()", "1"),
+        ("name = input('Your name: ')\n    if name == 'Ann': chat()\n    if name == 'chat': chat()", "{{ prompt }}"),
+    ],
+)  # fmt: skip
+def test_the_menu_before_a_loop_is_answered(choice: str, typed: str) -> None:
+    (program,) = found({"main.py": MENU.replace("CHOICE", choice) + GUARD})
+    assert (program.invocation.stdin or "").split("\n")[0] == typed

@@ -104,6 +104,26 @@ def test_a_model_that_a_route_is_told_is_one_that_the_page_names() -> None:
     assert first.more == ()
 
 
+@pytest.mark.parametrize(
+    ("text", "more"),
+    [
+        ("  const body = await req.json();\n  look(body.messages, body.paper);\n", (("paper", '"gateval"'),)),
+        ("  const { messages, paper } = await req.json();\n  look(messages, paper);\n", (("paper", '"gateval"'),)),
+        ("  const { messages, paper = 'a' } = await req.json();\n  look(messages, paper);\n", ()),
+        ("  const { messages, paper } = await req.json();\n  look(messages, paper ?? 'a');\n", ()),
+        ("  const { messages } = await req.json();\n  look(messages);\n", ()),
+    ],
+)  # fmt: skip
+def test_what_the_page_sends_beside_its_messages_is_demanded_where_the_route_reads_it(
+    text: str, more: tuple[tuple[str, str], ...]
+) -> None:
+    page = "const { messages } = useChat({ api: '/api/chat', body: { paper, look: 1 } });\n"
+    route = f"export async function POST(req) {{\n{text}  return streamText({{}});\n}}\n"
+    files = {"app/api/chat/route.ts": ASKS + route, "app/page.tsx": page, "package.json": "{}"}
+    (first,) = found(files)
+    assert first.more == more
+
+
 def test_what_a_type_lets_be_left_out_may_be_missed_aloud() -> None:
     text = "interface Asked { messages: Message[]; config: Config; source?: string }\nexport async function POST(req) {\n  const body = await req.json();\n  const { messages, config, source } = body as Asked;\n  if (!messages || !source) return Response.json({}, { status: 400 });\n}\n"
     (first,) = found({"app/api/chat/route.ts": ASKS + text, "package.json": "{}"})

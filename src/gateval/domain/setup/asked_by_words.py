@@ -176,6 +176,8 @@ def asked_by_words(path: str, text: str) -> Invocation:
     if chosen is None:
         return _asked_in(text)
     asked = _asked_in(chosen.text)
+    if chosen.name and not (chosen.sure or asked.words or _READS.search(text)):
+        return asked._replace(sure=False)  # a command of another kind, which takes no question
     sure = chosen.sure and (asked.sure or bool(_READS.search(text)))
     words = (*filter(None, [chosen.name]), *asked.words)
     return asked._replace(words=words, sure=sure and bool(chosen.name))
@@ -214,12 +216,37 @@ _FUNCTIONS = re.compile(r"^[ \t]*(?:async )?def ", re.M)
 _DECIDES = re.compile(r"(?<![\w.])(?:console\.)?input\([^\n]{0,200}((?i:\by/n\b|yes/no))")
 
 
+_MENU = re.compile(
+    r"\b(\w+)\s*=\s*\(?\s*(?:await\s+)?[\w.]*(?:input|question|ask|prompt)\(\s*f?[\"'`]([^\"'`\n]{0,200})"
+)
+_CHOOSES = re.compile(r"(?i)\b(?:choose|select|choice|mode|option|number|menu)\b")
+_LITERAL = re.compile(r"[\"'`]([^\"'`\n]{1,30})[\"'`]")
+_TO_CHAT = r"(?i:chat|ask|interactive|question|talk|conversation)"
+
+
+def _choices(text: str) -> Iterator[str]:
+    """Yield what is typed at each menu that a program begins with, to be asked a question there."""
+    for name, said in _MENU.findall(text):
+        held = rf"\b{name}\b(?:\.\w+\(\))*\s*(?:={{2,3}}|in)\s*([^:\n]{{1,200}})"
+        known = [one for asked in re.findall(held, text) for one in _LITERAL.findall(asked)]
+        if not _CHOOSES.search(said) or len(known) < 2:
+            continue
+        words = (one for one in known if re.fullmatch(_TO_CHAT, one))
+        listed = rf"[.):\]][^\n\"'`]{{0,80}}\b{_TO_CHAT}"
+        numbers = (one for one in known if one.isdigit() and re.search(rf"\b{one}{listed}", text))
+        yield from [one for one in [next(words, "") or next(numbers, "")] if one]
+
+
 def _typed(text: str) -> str:
     """Return what is typed for a program: a line for each that it asks for, and its word to end."""
     asks = len(_ASKS.findall(text))
     if not asks and (last := _loop_of(text)):
         return f"{PROMPT}\n{last}\n"
     end = _QUITS.search(text)
+    if menus := list(_choices(text)):
+        ends = [end[1]] if end and _GOES_ON.search(text) else []
+        left = min(max(1, asks - len(menus)), _MOST_LINES)
+        return "\n".join([*menus, *[PROMPT] * left, *ends, ""])
     first = _ASKS.search(text)
     before = _FUNCTIONS.split(text[: first.start()])[-1] if first else ""
     decided = _DECIDES.findall(before)

@@ -22,6 +22,8 @@ _CHATS = {
     "Mattermost": "mmpy_bot|mattermostdriver",
     "WeChat": "wechaty|itchat|wechatpy",
     "Reddit": "praw",
+    "Bluesky": r"atproto(?:_client)?|@atproto/api",
+    "Mastodon": "mastodon",
     "XMTP": r"xmtp|@xmtp/[\w-]+",
     "Twitter": "tweepy",
     "Twilio": r"twilio",

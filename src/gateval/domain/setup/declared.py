@@ -17,7 +17,7 @@ from gateval.domain.setup.framework_routes import question_of_flow
 from gateval.domain.setup.import_graph import importing_names
 from gateval.domain.setup.libraries import OVER_HTTP
 from gateval.domain.setup.node_text import braced, parts
-from gateval.domain.setup.openapi import IDENTITY
+from gateval.domain.setup.openapi import IDENTITY, SOME_TEXT
 from gateval.domain.setup.other_work import Refusal, is_aside, writes_data
 from gateval.domain.setup.platforms import FIELDS, asks_a_model
 from gateval.domain.setup.route_files import route_file
@@ -209,7 +209,8 @@ def _named(path: str, text: str, texts: Mapping[str, str]) -> Iterator[DeclaredA
         packaged = (one for one in sorted(texts) if one.endswith(ends) and _is_in(one, folder))
         for file in (one for one in (*places, *packaged) if one in texts):
             named = "" if len(graphs) == 1 else name
-            yield DeclaredAgent(path, file, named, "LangGraph", (name, found), 40)
+            more = tuple(_demanded(texts[file], texts)) if len(graphs) == 1 else ()
+            yield DeclaredAgent(path, file, named, "LangGraph", (name, found), 40, more=more)
             break
 
 
@@ -407,6 +408,31 @@ def _who(state: str, text: str) -> Iterator[tuple[str, str]]:
         given = re.search(rf"\breturn\s*\{{[^}}]{{0,2000}}[\"']{name}[\"']\s*:", text)
         if IDENTITY.search(name) and read and not given:
             yield name, json.dumps("gateval")
+
+
+_INPUT = re.compile(r"\bStateGraph\([^()]{0,300}\binput(?:_schema)?\s*=\s*(\w+)")
+_DEMANDED = re.compile(
+    r"^[ \t]+(\w+)[ \t]*:[ \t]*str\b[ \t]*(?:(?=[\n#])|=[ \t]*(?:\w+\.)?Field\(([^()]{0,2000}))",
+    re.M,
+)
+
+
+def _demanded(text: str, texts: Mapping[str, str]) -> Iterator[tuple[str, str]]:
+    """Yield the texts, with values as JSON, that a graph of a class for its input demands, unless
+    one of them is the question: a bare question fills none of several.
+    """
+    named = _INPUT.search(text)
+    own = [one for one in texts.values() if named and f"class {named[1]}(" in one]
+    kept = re.search(_KEPT.format(named[1]), own[0], re.M) if named and len(own) == 1 else None
+    body = _body(own[0], kept.start()) if kept else ""
+    fields = {
+        one[1]
+        for one in _DEMANDED.finditer(body)
+        if not one[2]
+        or not re.match(r"\s*(?:None\b|[^\s.\w])|.*\bdefault(?:_factory)?\s*=", one[2], re.S)
+    }
+    if len(fields) > 1 and not _QUESTION.search(body):
+        yield from ((one, json.dumps(SOME_TEXT)) for one in sorted(fields))
 
 
 def _wants(parameters: str) -> bool:

@@ -17,7 +17,7 @@ from gateval.domain.setup.invocation import MESSAGES
 from gateval.domain.setup.libraries import spelled_models
 from gateval.domain.setup.node_protocols import asked_elsewhere
 from gateval.domain.setup.node_routes import SETTING, body_of
-from gateval.domain.setup.node_text import parts, without_comments
+from gateval.domain.setup.node_text import braced, parts, without_comments
 from gateval.domain.setup.node_types import NodeTypes, asked_message, message_in
 from gateval.domain.setup.openapi import SOME_TEXT, is_identity, takes_question
 from gateval.domain.setup.other_work import NAMED, Refusal
@@ -130,7 +130,7 @@ def route_file(path: str, text: str, texts: Mapping[str, str]) -> RouteFile | No
         if len(read) > 1 or is_identity(read[0]):
             return None
         inputs = (read[0],)  # it reads nothing else
-    demanded |= _model_of(read, plain, texts)
+    demanded |= _sent_beside(read, plain, texts) | _model_of(read, plain, texts)
     more = tuple(
         (name, json.dumps(value))
         for name, value in demanded.items()
@@ -155,6 +155,32 @@ def _messages_of(
     asked = [one for one in read if takes_question(one) and one != MESSAGES]
     held = {one: asked_message(demanded.get(one)) or message_in(one, plain) for one in asked}
     return {one: value for one, value in held.items() if value}
+
+
+_CHATS = re.compile(r"\b(?:useChat|useCompletion|sendMessage|append|handleSubmit)\b")
+_BESIDE = re.compile(r"\bbody\s*:\s*\{")
+
+
+def _sent_beside(read: Sequence[str], plain: str, texts: Mapping[str, str]) -> dict[str, str]:
+    """Return the keys that a page of the AI SDK sends beside its messages, and that a route reads
+    and does not make up for.
+    """
+    pages = [one for one in texts.values() if _CHATS.search(one)]
+    sent = {
+        key.partition(":")[0].strip()
+        for page in pages
+        for one in _BESIDE.finditer(page)
+        for key in parts(braced(page, one.end()))
+    }
+    taken = " ".join(one[1] for one in _KEYS.finditer(plain))
+    made_up = r"\b{0}\s*(?:\?(?!\.)|\|\|)|\bif\s*\(\s*!\s*{0}\s*\)\s*\{{?\s*{0}\s*="
+    return {
+        key: SOME_TEXT
+        for key in read
+        if key in sent
+        and not re.search(made_up.format(key), plain)
+        and not re.search(rf"\b{key}\s*=", taken)
+    }
 
 
 _MODEL_KEY = re.compile(r"(?:selected|chat)?_?model(?:_?(?:id|name))?", re.I)
