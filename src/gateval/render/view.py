@@ -332,7 +332,7 @@ class ReportView:
     @cached_property
     def other_findings(self) -> tuple[Finding, ...]:
         """The reasons against a pass that no finding tells."""
-        return other_findings(self.report)
+        return other_findings(self.report, self.findings)
 
     @cached_property
     def evals(self) -> tuple[EvalView, ...]:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import random
 import re
+import sys
+from types import FrameType
 
 import pytest
 
@@ -241,3 +243,27 @@ def test_the_search_for_canaries_opens_the_blocks() -> None:
 
 def test_equal_reports_give_equal_pages() -> None:
     assert render_page(ReportView(regressed())) == render_page(ReportView(regressed()))
+
+
+def steps_to_page(fixtures: int) -> int:
+    """How many functions the page of a run calls of which not one of so many fixtures ran."""
+    rows = "\n".join(f"a-eval f{n:03} base:pass head:pass" for n in range(fixtures))
+    view = ReportView(make_report(make_results(rows).replace(trials=())))
+    calls = 0
+
+    def count(_frame: FrameType, event: str, _arg: object) -> None:
+        nonlocal calls
+        calls += event in {"call", "c_call"}
+
+    sys.setprofile(count)
+    try:
+        render_page(view)
+    finally:
+        sys.setprofile(None)
+    return calls
+
+
+def test_a_page_costs_each_fixture_that_did_not_run_the_same() -> None:
+    steps_to_page(1)
+    few, many = steps_to_page(100), steps_to_page(400)
+    assert many / few < 4.4

@@ -5,7 +5,7 @@ Texts are as they came; the sink sanitises them.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 from gateval.domain.base import digest
@@ -85,9 +85,11 @@ def findings(report: Report) -> tuple[Finding, ...]:
     return tuple(sorted(found, key=lambda one: not one.blocks))
 
 
-def other_findings(report: Report) -> tuple[Finding, ...]:
-    """Return the reasons against a pass that `findings` does not tell, at the nearest place."""
-    found = findings(report)
+def other_findings(report: Report, found: Iterable[Finding]) -> tuple[Finding, ...]:
+    """Return the reasons against a pass that `found`, which is what `findings` returned, does not
+    tell, at the nearest place.
+    """
+    found = tuple(found)
     told = {(one.eval, one.fixture) for one in found if one.eval}
     edited = any(one.rule == EDIT for one in found)
     return tuple(
@@ -138,9 +140,10 @@ def _asserted(fact: FixtureFacts, assessment: Assessment) -> str:
 
 def _blocks(report: Report, fact: FixtureFacts) -> bool:
     """Failures block; what is uncertain or was not measured warns."""
+    if fact.status not in {FixtureStatus.REGRESSED, FixtureStatus.SILENT, FixtureStatus.FAILING}:
+        return False
     verdict, _ = eval_verdict(report.decision, fact.planned.name)
-    sure = fact.status in {FixtureStatus.REGRESSED, FixtureStatus.SILENT, FixtureStatus.FAILING}
-    return sure and verdict is GateVerdict.FAIL
+    return verdict is GateVerdict.FAIL
 
 
 def _of_eval(report: Report, compared: EvalComparison) -> Finding:

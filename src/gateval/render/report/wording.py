@@ -5,13 +5,14 @@ What manifests of each kind and their cases are called, in the words of their do
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Final, NamedTuple
 
+from gateval.domain.base import known_of_last
 from gateval.domain.manifests.gate_config import Policy, RegressionPolicy
 from gateval.domain.text import listing, show_score, show_score_in_full
 from gateval.domain.trials.trial import Assessment, Cause, NotAssessed, Side, Violation
-from gateval.domain.verdicts import GateVerdict, ReasonCode, score_of
+from gateval.domain.verdicts import DecisionReason, GateVerdict, ReasonCode, score_of
 
 if TYPE_CHECKING:
     from gateval.domain.decision.decision import Decision
@@ -56,11 +57,21 @@ _BLOCKED = {
 
 def eval_verdict(decision: Decision, name: str) -> tuple[GateVerdict, str]:
     """Return what one Eval adds to the decision, and in which words."""
+    return _verdicts(decision).get(name, (GateVerdict.PASS, "pass"))
+
+
+@known_of_last
+def _verdicts(decision: Decision) -> Mapping[str, tuple[GateVerdict, str]]:
+    """Return that of each Eval with a reason: there may be one for each of its fixtures."""
+    reasons: dict[str, list[DecisionReason]] = {}
+    for reason in decision.reasons:
+        reasons.setdefault(reason.eval, []).append(reason)
+    return {name: _verdict(own) for name, own in reasons.items()}
+
+
+def _verdict(reasons: Sequence[DecisionReason]) -> tuple[GateVerdict, str]:
     from gateval.domain.decision.reasons import ACCEPTED  # who only counts words does without
 
-    reasons = [reason for reason in decision.reasons if reason.eval == name]
-    if not reasons:
-        return GateVerdict.PASS, "pass"
     verdict = reasons[0].verdict
     if verdict is GateVerdict.PASS:
         met = next((one for one in reasons if one.code is ReasonCode.LOWERED_BAR), None)
