@@ -300,7 +300,7 @@ def _too_deep(model: type[BaseModel], path: DocumentPath) -> str:
     key = str(path[-1])
     for depth in range(len(path) - 2, 0, -1):
         around, beside = path[:depth], path[depth]
-        if isinstance(beside, str) and key in known_keys(model, around):
+        if isinstance(beside, str) and key != beside and key in known_keys(model, around):
             under = quote(write_path(around))
             return f"Unknown key {quote(key)}. It stands beside {quote(beside)}, under {under}."
     return ""

@@ -76,6 +76,7 @@ CASES = [
     (FIXTURE, "spec:", "spec:\n  description:", "6:3 spec.description: Expected text, got nothing."),
     (FIXTURE, "spec:", "spec:\n  toolReplay: {tool: x}", "6:15 spec.toolReplay: Expected a list, got a mapping."),
     (FIXTURE, "payload: {prompt: hi}", "payload: {prompt: hi}, turns: [hi]", '6:48 spec.input.turns: Unknown key "turns". It stands beside "input", under "spec".'),
+    (FIXTURE, "payload: {prompt: hi}", "payload: {prompt: hi}, input: hi", '6:48 spec.input.input: Unknown key "input". Known here: type, payload and messages.'),
     (FIXTURE, "value: hi", "value: hi, pattern: hi", '8:35 spec.assertions[0].pattern: Unknown key "pattern". Known here: value, type, weight, severity, name, required and axis.'),
     (FIXTURE, "spec:", "spec:\n  origin: {traceID: x}", '6:12 spec.origin.traceID: Unknown key "traceID". Did you mean "traceId"?'),
     (FIXTURE, "type: prompt", "type: mail", '6:17 spec.input.type: "mail" is not known here. Expected webhook, prompt, telegram, slack or email. Did you mean "email"?'),
