@@ -55,7 +55,7 @@ from gateval.gateway.upstream.retry import RetryPolicy
 from gateval.pipeline.exports import ClosureExports
 from gateval.ports.model_calls import Callers
 from gateval.ports.storage import TrialLog
-from gateval.safe.redaction import Redactor, provider_keys
+from gateval.safe.redaction import Redactor, provider_keys, secret_values
 
 if TYPE_CHECKING:
     from gateval.gateway.local.server import GatewayServer
@@ -111,16 +111,19 @@ def refuse_shown_values(plan: Plan, settings: Settings) -> None:
     """Raise `UsageError` where the plan holds what `policy.candidateEnv` passes on, and other jobs
     put the results together: those have no such value, and so not the digest of what had it.
     """
-    passed = plan.policy.candidate_env
-    if not passed:
-        return
-    for kind, name, held in _parts(plan):
-        if settings.redactor(passed).value(held) is held:
+    environ = settings.environ
+    redactors = {
+        name: Redactor(secret_values(environ, (name,))) for name in plan.policy.candidate_env
+    }
+    every = Redactor(secret_values(environ, redactors))
+    for kind, name, held in _parts(plan) if redactors else ():
+        if every.value(held) is held:
             continue
-        shown = [one for one in passed if settings.redactor((one,)).value(held) is not held]
+        shown = [one for one, redactor in redactors.items() if redactor.value(held) is not held]
         raise UsageError(
-            f"{kind} {name} holds the value of {listing(shown)}, which policy.candidateEnv passes "
-            "on as a secret: what this job leaves for others could not be told from another run.",
+            f"{kind} {every.text(name)} holds the value of {listing(shown)}, which "
+            "policy.candidateEnv passes on as a secret: what this job leaves for others could not "
+            "be told from another run.",
             hint="Take the value out of the files, or the name out of policy.candidateEnv and, if "
             "it is no secret, into `env` of the Agent's runtime.",
         )
