@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import json
 import os
+import re
 from pathlib import Path
 
 import pytest
@@ -78,6 +79,33 @@ def test_results_that_were_changed_are_read_themselves(run: tuple[Repo, Path]) -
         assert (shown.returncode, "Adieu" in shown.stdout) == (0, True), shown.stderr
     finally:
         results.write_bytes(content)
+
+
+@pytest.mark.parametrize(
+    ("at", "before", "after"),
+    [
+        (0, rb'"before":\d+', b'"before":99999999999999'),
+        (0, rb'"after":\d+', b'"after":99999999999999'),
+        (1, rb"\[(\d+),(\d+)\]", rb"[\2,\1]"),
+        (1, rb",(\d+)\]", b",4611686018427387904]"),
+        (2, rb'"size":\d+', b'"size":99999999999999'),
+    ],
+)
+def test_a_place_outside_the_results_leads_nowhere(
+    run: tuple[Repo, Path], at: int, before: bytes, after: bytes
+) -> None:
+    shop, out = run
+    note = out / "trials" / COMPARED_FILE
+    noted = note.read_bytes()
+    lines = gzip.decompress(noted).splitlines(keepends=True)
+    name = json.loads(lines[2])["compared"]["fixture"]
+    words = (("report", str(out)), ("show", str(out), name))
+    told = [gateval(shop, *one).stdout for one in words]
+    forged = [*lines[:at], re.sub(before, after, lines[at], count=1), *lines[at + 1 :]]
+    assert forged != lines
+    note.write_bytes(gzip.compress(b"".join(forged)))
+    assert [gateval(shop, *one).stdout for one in words] == told
+    note.write_bytes(noted)
 
 
 def test_a_segment_that_was_changed_is_said(run: tuple[Repo, Path]) -> None:

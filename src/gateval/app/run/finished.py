@@ -257,7 +257,7 @@ def _current(
         there = results.stat()
     except (OSError, EOFError, zlib.error, ValidationError):
         return None
-    if there.st_size != written.size:
+    if there.st_size != written.size or not _lies_inside(written, lists, places):
         return None
     if there.st_mtime_ns != written.modified and _digest(results) != written.sha256:
         return None  # a copy has another time, and the same digest
@@ -266,6 +266,17 @@ def _current(
         for one in compared:
             places.setdefault(one.eval, []).extend([(one.at, one.size)] if one.size else [])
     return _Current(written, lists, tuple(compared), places)
+
+
+def _lies_inside(
+    written: _Written,
+    lists: Mapping[str, tuple[int, int]],
+    places: Mapping[str, Iterable[tuple[int, int]]],
+) -> bool:
+    """Whether the lists stand one behind the other before the trials, and all in the file."""
+    ends = [0, *(end for place in lists.values() for end in place), written.before]
+    inside = all(at + size <= written.before for own in places.values() for at, size in own)
+    return inside and ends == sorted(ends) and written.before + written.after <= written.size
 
 
 def _is_filled(place: tuple[int, int], inside: Iterable[tuple[int, int]]) -> bool:
