@@ -233,7 +233,7 @@ def _runnable_part(event: ActionEvent, plan: Plan, left: Room) -> Plan | None:
     if part is not None:
         refuse_unpriced(part)
         if event.context.inputs.step is ActionStep.RUN:
-            refuse_shown_values(part, event.context.settings)
+            refuse_shown_values(plan, event.context.settings)
     return part
 
 
