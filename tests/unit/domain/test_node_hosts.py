@@ -73,6 +73,52 @@ def test_a_route_that_imports_a_task_for_its_type_or_starts_it_is_no_agent() -> 
     assert "a task of Trigger.dev" in first.refused.why
 
 
+def test_a_route_that_asks_a_model_and_starts_a_job_beside_is_the_agent() -> None:
+    route = "import { tasks } from '@trigger.dev/sdk';\nimport OpenAI from 'openai';\nexport async function POST(req) {\n  const { prompt } = await req.json();\n  await tasks.trigger('log', { prompt });\n  return Response.json(await new OpenAI().responses.create({ input: prompt }));\n}\n"
+    (first,) = found({"app/api/chat/route.ts": route})
+    assert first.refused is None
+
+
+WORKSPACE = '{"name": "@acme/model", "main": "./dist/start.js", "dependencies": {"answer": "1"}}'
+
+
+@pytest.mark.parametrize(
+    ("module", "place", "reached"),
+    [
+        ("@acme/model", "packages/lm/src/start.ts", True),
+        ("@acme/model", "packages/lm/index.ts", True),
+        ("@acme/model", "packages/lm/src/other.ts", False),
+        ("@acme/model/answer", "packages/lm/src/answer.ts", True),
+        ("answer", "src/answer.ts", True),
+        ("openai-like", "src/openai-like.ts", False),
+    ],
+)
+def test_a_package_of_the_repository_is_what_its_project_says(
+    module: str, place: str, *, reached: bool
+) -> None:
+    needs = '{"dependencies": {"openai-like": "1"}}'
+    projects = {"package.json": needs, "packages/lm/package.json": WORKSPACE}
+    texts = {"app/api/chat/route.ts": ROUTE % module, place: MODEL}
+    assert NodeImports(texts, projects).of("app/api/chat/route.ts") == [place] * reached
+
+
+def test_what_a_comment_imports_is_not_imported_and_the_own_project_is_nearest() -> None:
+    route = "/**\n * import { a } from '@/other';\n */\n// import b from '@/other';\nimport { answer } from '@/lib/answer';\nawait import(\n  /* webpackChunkName: 'x' */\n  '@/lib/late'\n);\n"
+    names = ("other", "lib/answer", "lib/late")
+    texts = {f"apps/{app}/{one}.ts": MODEL for app in ("a", "b") for one in names}
+    projects = {f"apps/{app}/package.json": "{}" for app in ("a", "b")}
+    imports = NodeImports({**texts, "apps/b/route.ts": route}, projects)
+    assert imports.of("apps/b/route.ts") == ["apps/b/lib/answer.ts", "apps/b/lib/late.ts"]
+
+
+def test_a_server_of_bun_is_started_by_bun() -> None:
+    text = "import OpenAI from 'openai';\nBun.serve({\n  routes: { '/chat': { POST: async (req) => {\n    const { message } = await req.json();\n    return Response.json({ answer: await new OpenAI().x(message) });\n  } } },\n});\n"
+    for told in ("{}", '{"dependencies": {}, "scripts": {"start": "bun server.ts"}}'):
+        (program,) = found({"server.ts": text, "package.json": told})
+        assert (program.command, program.refused) == (("bun", "server.ts"), None)
+        assert program.setup is None or program.setup.run[0] == "bun"
+
+
 def test_what_nuxt_gives_without_an_import_is_followed() -> None:
     texts = {
         "server/api/chat.post.ts": "export default defineEventHandler((event) => answer(event));",

@@ -226,18 +226,18 @@ GUARD = "if __name__ == '__main__':\n    main()\n"
 
 
 @pytest.mark.parametrize(
-    ("imports", "library"),
+    ("imports", "why"),
     [
-        ("from zeta_agents import Runner", "zeta_agents"),
-        ("from zeta.core import DeskAgent", "zeta"),
-        ("import griptape.structures", "Griptape"),
-        ("from autogen_agentchat.agents import AssistantAgent", "AutoGen"),
+        ("from zeta_agents import Runner", "imports zeta_agents (in desk.py)"),
+        ("from zeta.core import DeskAgent", "imports zeta (in desk.py)"),
+        ("import griptape.structures", "gets its answers from Griptape (imported in desk.py)"),
+        ("from autogen_agentchat.agents import AssistantAgent", "gets its answers from AutoGen"),
     ],
 )
-def test_a_library_without_a_bridge_is_named(imports: str, library: str) -> None:
+def test_a_library_without_a_bridge_is_named(imports: str, why: str) -> None:
     (program,) = found({"desk.py": f"{imports}\ndef main(): answer('Say it.')\n{GUARD}"})
     assert program.refused is not None
-    assert program.refused.why.startswith(f"gets its answers from {library} (imported in desk.py)")
+    assert program.refused.why.startswith(why)
     assert "a-bridge-of-your-own" in program.refused.hint
     (program,) = found({"desk.py": f"{imports}\ndef main(): answer(input('> '))\n{GUARD}"})
     assert (program.refused, program.invocation.stdin) == (None, "{{ prompt }}")
@@ -249,11 +249,27 @@ def test_a_library_without_a_bridge_is_named(imports: str, library: str) -> None
         "from fake_useragent import UserAgent\n",
         "from desk.parts import DeskAgent\n",
         "from agentlog import trace\n",
+        "from twisted.web.client import Agent\n",
+        "from paramiko import Agent\n",
+        "from rlcard.agents import RandomAgent\n",
+        "from homeassistant.core import HomeAssistant\n",
     ],
 )
 def test_what_is_called_like_an_agent_is_not_always_a_library_of_agents(text: str) -> None:
     files = {"main.py": f"{text}def main(): print(input())\n{GUARD}", "desk/parts.py": ""}
     assert found(files) == ()
+
+
+def test_a_package_that_is_only_called_like_an_agent_comes_after_what_is_known() -> None:
+    aside = f"import sys\nfrom zeta import ZetaAgent\ndef main(): print(sys.argv[1])\n{GUARD}"
+    first, *_ = found({"main.py": aside, "service.py": SERVED})
+    assert (first.path, first.framework) == ("service.py", "OpenAI SDK")
+    text = SERVED.replace("import openai", "from zeta_ai import count\nfrom core import go")
+    (program,) = found({"server.py": text, "core.py": "import openai\ndef go(x): ...\n"})
+    assert (program.framework, program.refused) == ("OpenAI SDK", None)
+    mute = f"from zeta_ai import log\nfrom core import go\ndef main(): log(go('Say it.'))\n{GUARD}"
+    (program,) = found({"main.py": mute, "core.py": "import openai\ndef go(x): ...\n"})
+    assert program.refused == MUTE
 
 
 @pytest.mark.parametrize(
@@ -271,7 +287,22 @@ def test_loops_of_libraries_are_typed_to_and_ended(text: str, end: str) -> None:
 
 @pytest.mark.parametrize(
     ("imports", "why"),
-    [("import modal", "of Modal"), ("from restack_ai.agent import agent", "of Restack")],
+    [
+        (
+            "import modal",
+            "is a function of Modal, which `modal` runs on that platform, and nothing",
+        ),
+        ("from restack_ai.agent import agent", "of Restack"),
+        ("from prefect import flow", "is a flow of Prefect, which is run and not asked."),
+        ("import litserve as ls", "whose `decode_request` `init` does not read."),
+        ("from rasa.core.agent import Agent", "is a part of a bot of Rasa"),
+        ("from twilio.twiml.voice_response import VoiceResponse", "is a bot of Twilio"),
+        ("from twilio.rest import Client", "takes no question"),
+        ("import tweepy", "takes no question"),
+        ("from slack_sdk import WebClient", "takes no question"),
+        ("from slack_sdk.socket_mode import SocketModeClient", "is a bot of Slack"),
+        ("import praw\nfor one in desk.stream.comments(): pass", "is a bot of Reddit"),
+    ],
 )
 def test_what_a_host_starts_is_refused_by_its_name(imports: str, why: str) -> None:
     text = f"{imports}\nimport openai\ndef main(): ...\n{GUARD}"
@@ -308,8 +339,9 @@ def test_a_function_that_starts_its_server_is_no_factory() -> None:
     made = RUNS.replace("def run(", "def create_app(")
     given = made.format(given="settings: Settings", end="return app")
     assert not any("--factory" in one.command for one in found({"desk.py": given}))
-    given = made.format(given="settings: Settings = None", end="return app")
-    assert "--factory" in found({"desk.py": given})[0].command
+    for kind in ("Settings", "dict[str, list[int]] | None"):
+        given = made.format(given=f"settings: {kind} = None", end="return app")
+        assert "--factory" in found({"desk.py": given})[0].command
 
 
 def test_a_client_of_temporal_is_refused_by_what_it_needs() -> None:
@@ -333,6 +365,18 @@ def test_a_program_that_starts_several_servers_is_none_to_ask() -> None:
     threads = "import uvicorn, openai\nfrom threading import Thread\nfor make, port in ((one, 9001), (two, 9002)):\n    Thread(target=uvicorn.run).start()\n"
     (program,) = found({"main.py": threads + GUARD})
     assert program.refused == SERVERS
+
+
+def test_a_server_that_starts_jobs_beside_is_asked() -> None:
+    job = "from temporalio.client import Client\n@app.post('/sync')\nasync def sync():\n    await client.start_workflow('x')\n"
+    (program,) = found({"server.py": SERVED + job})
+    assert (program.invocation.route, program.refused) == ("/desk", None)
+    beside = "import subprocess, uvicorn\nfrom threading import Thread\ndef main():\n    start_http_server(port=9090)\n    subprocess.Popen(['a-server'])\n    subprocess.Popen(['b'])\n    Thread(target=print).start()\n    uvicorn.run(app, port=8000)\n"
+    (program,) = found({"server.py": SERVED + beside + GUARD})
+    assert (program.invocation.route, program.refused) == ("/desk", None)
+    tools = f"import subprocess, openai\ndef main():\n    # works on a server\n    subprocess.Popen(['sox'])\n    subprocess.Popen(['b'])\n    go(input())\n{GUARD}"
+    (program,) = found({"desk.py": tools})
+    assert program.refused is None
 
 
 def test_a_workflow_that_writes_to_a_page_is_refused_by_the_page() -> None:
@@ -410,6 +454,12 @@ def test_a_yes_or_no_of_another_function_is_not_typed() -> None:
     text = f"import openai\ndef sure():\n    return input('Run? [y/N]: ') == 'y'\ndef main():\n    input('Ask: ')\n{GUARD}"
     (program,) = found({"main.py": text})
     assert program.invocation.stdin == "{{ prompt }}"
+
+
+@pytest.mark.parametrize("asks", ["builtins.input('> ')", "Console().input('> ')"])
+def test_a_line_is_asked_for_by_input_of_other_objects(asks: str) -> None:
+    (program,) = found({"main.py": f"import openai\ndef main():\n    go({asks})\n{GUARD}"})
+    assert (program.refused, program.invocation.stdin) == (None, "{{ prompt }}")
 
 
 def test_a_yes_that_is_usual_is_typed() -> None:

@@ -12,7 +12,7 @@ from gateval.domain.setup.other_work import NAMED, Refusal
 _CHATS = {
     "Telegram": r"telegram|telebot|aiogram|pyrogram|telethon|telegraf|nestjs-telegraf|grammy"
     r"|node-telegram-bot-api",
-    "Slack": r"slack_bolt|slack_sdk|@slack/[\w-]+",
+    "Slack": r"slack_bolt|@slack/[\w-]+",
     "Discord": r"discord|disnake|nextcord|discord\.js",
     "WhatsApp": r"pywa|heyoo|whatsapp-web\.js|@whiskeysockets/baileys",
     "Teams": r"botbuilder[\w./-]*|microsoft_teams|@microsoft/teams[\w.-]*",
@@ -21,19 +21,28 @@ _CHATS = {
     "Zulip": "zulip",
     "Mattermost": "mmpy_bot|mattermostdriver",
     "WeChat": "wechaty|itchat|wechatpy",
-    "Reddit": "praw",
-    "Bluesky": r"atproto(?:_client)?|@atproto/api",
-    "Mastodon": "mastodon",
     "XMTP": r"xmtp|@xmtp/[\w-]+",
-    "Twitter": "tweepy",
-    "Twilio": r"twilio",
 }
+_HEARD = {
+    "Bluesky": (
+        r"atproto(?:_client)?|@atproto/api",
+        r"(?i)notif|firehose|mention|convo|subscri|\bdms?\b",
+    ),
+    "Mastodon": ("mastodon", r"(?i)notif|stream|mention"),
+    "Reddit": ("praw", r"\.stream\b|\bstream\.\w|\.inbox\b"),
+    "Slack": ("slack_sdk", r"socket_mode|\brtm\b|[sS]ignature|/slack/"),
+    "Twitter": ("tweepy", r"\bStream|mentions"),
+    "Twilio": ("twilio", r"\btwiml\b|\b(?:Messaging|Voice)Response\b"),
+}
+"""Services to which programs also send alone, and how one shows that it hears of them."""
+
 _PLATFORMS = {
     "an agent of uAgents, which messages of other agents ask": "uagents",
     "a service of Restate, which its server asks": "restate",
     "a worker of Temporal, which its server gives work": "temporalio",
     "an Actor of Apify, which takes its input from that platform": "apify",
-    "a program of Dapr Agents, which `dapr run` starts and asks": "dapr_agents|dapr",
+    "a program of Dapr Agents, which `dapr run` starts and asks": "dapr_agents",
+    "a program of Dapr, which `dapr run` starts": "dapr",
     "a workflow of the NeMo Agent Toolkit, which its program `nat` runs": "nat|aiq",
     "a server of ACP, which its clients ask": "acp_sdk",
     "a handler of Azure Functions, which their own program starts": r"azure\.functions",
@@ -44,18 +53,22 @@ _PLATFORMS = {
     "a predictor of Cog, which `cog` runs in a container": "cog",
     "a service of BentoML, which `bentoml serve` starts": "bentoml",
     "a deployment of Ray Serve, which `serve run` starts": r"ray\.serve",
+    "a worker of Hatchet, which its server gives work": "hatchet_sdk",
+    "a function of Inngest, which its server calls": "inngest",
+    "an action of Rasa, which its server calls": "rasa_sdk",
+    "a part of a bot of Rasa, which its program `rasa` runs": "rasa",
+    "an agent of the Microsoft 365 Agents SDK, whose channels ask it": "microsoft_agents",
+    "a workflow of LlamaAgents, which `llamactl` serves": "llama_deploy|llama_agents",
+}
+_OTHERWISE = {
     "a server of LitServe, whose `decode_request` `init` does not read": "litserve",
     "a flow of Prefect, which is run and not asked": "prefect",
     "a job of Dagster, which is run and not asked": "dagster",
     "a DAG of Airflow, which is run and not asked": "airflow",
-    "a worker of Hatchet, which its server gives work": "hatchet_sdk",
     "a workflow of DBOS, which is run and not asked": "dbos",
-    "a function of Inngest, which its server calls": "inngest",
-    "an action of Rasa, which its server calls": "rasa_sdk|rasa",
     "a server of Parlant, which is asked in sessions of its own": "parlant",
-    "an agent of the Microsoft 365 Agents SDK, whose channels ask it": "microsoft_agents",
+    "a client of an agent that runs in Copilot Studio": r"microsoft_agents\.copilotstudio",
     "a client of an agent that speaks A2A and runs elsewhere": r"a2a\.client",
-    "a workflow of LlamaAgents, which `llamactl` serves": "llama_deploy|llama_agents",
 }
 _VOICE = (
     r"fastrtc|livekit|pipecat|pyaudio|sounddevice|speech_recognition|vocode|pyttsx3|RealtimeSTT"
@@ -91,6 +104,7 @@ def _chat(name: str) -> Refusal:
 
 _SPOKEN = Refusal("is spoken to, and nothing here speaks.", NAMED)
 _CAUSES = (
+    *((_imports(modules), Refusal(f"is {what}.", NAMED)) for what, modules in _OTHERWISE.items()),
     *(
         (_imports(modules), Refusal(f"is {what}, and nothing here.", NAMED))
         for what, modules in _PLATFORMS.items()
@@ -106,6 +120,9 @@ _CAUSES = (
         re.compile(r"^from django\.(?:urls|http|shortcuts|core)\b", re.M),
         Refusal("is a site of Django, whose views `init` does not read.", NAMED),
     ),
+)
+_HEARING = tuple(
+    (_imports(modules), re.compile(hears), _chat(name)) for name, (modules, hears) in _HEARD.items()
 )
 _OWN = (
     _imports(_OWN_MODELS),
@@ -123,10 +140,17 @@ _OWN_BRIDGE = (
 )
 
 
-def no_bridge(framework: str, file: str) -> Refusal:
-    """Return why nothing asks a program; `file` imports its library, which has no bridge."""
+def no_bridge(framework: str, file: str, *, known: bool) -> Refusal:
+    """Return why nothing asks a program; `file` imports its library, which has no bridge and is
+    `known` or has the name of one.
+    """
+    does = (
+        f"gets its answers from {framework} (imported in {file})"
+        if known
+        else f"imports {framework} (in {file})"
+    )
     return Refusal(
-        f"gets its answers from {framework} (imported in {file}), for which there is no bridge, and"
+        f"{does}, for which there is no bridge, and"
         " nothing in it reads a question: not its arguments, its input or a request known here.",
         _OWN_BRIDGE,
     )
@@ -138,4 +162,8 @@ def channel_of(text: str, *, models: bool = False) -> Refusal | None:
     """
     causes = (*_CAUSES, _OWN) if models else _CAUSES
     lines = "\n".join(_IMPORTING.findall(text))  # some fifty patterns on whole files take long
-    return next((why for imports, why in causes if imports.search(lines)), None)
+    known = next((why for imports, why in causes if imports.search(lines)), None)
+    heard = (
+        why for imports, hears, why in _HEARING if imports.search(lines) and hears.search(text)
+    )
+    return known or next(heard, None)

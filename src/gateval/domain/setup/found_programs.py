@@ -8,7 +8,7 @@ from posixpath import basename, dirname, join, splitext
 from gateval.domain.setup.asked_by_words import starting_command
 from gateval.domain.setup.declared import DeclaredAgent
 from gateval.domain.setup.invocation import Invocation
-from gateval.domain.setup.libraries import OVER_HTTP
+from gateval.domain.setup.libraries import OVER_HTTP, is_named
 from gateval.domain.setup.openapi import SOME_TEXT
 from gateval.domain.setup.other_work import is_aside, talks_to_page, template_of
 from gateval.domain.setup.program import FoundProgram, SetUp, is_flask, server_of
@@ -115,7 +115,8 @@ def declared_program(one: DeclaredAgent, around: RepositoryFiles) -> FoundProgra
 def _score(path: str, framework: str, setup: SetUp | None, around: RepositoryFiles) -> int:
     stem = splitext(basename(path))[0].lower()
     named = stem in TELLING or any(word in stem for word in ("agent", "bot", "assistant"))
-    telling = framework not in _PLAIN_SDKS
+    telling = framework not in _PLAIN_SDKS and is_named(framework)
+    guessed = bool(framework) and not is_named(framework)
     told = path in around.declared
     hinted = (
         0
@@ -133,4 +134,5 @@ def _score(path: str, framework: str, setup: SetUp | None, around: RepositoryFil
         + told
         + hinted
         - 2 * is_aside(path)
+        - 4 * guessed
     )

@@ -59,8 +59,8 @@ class ImportGraph:
     names alone.
     """
 
-    def __init__(self, texts: Mapping[str, str]) -> None:
-        self._node = NodeImports(texts)
+    def __init__(self, texts: Mapping[str, str], projects: Mapping[str, str]) -> None:
+        self._node = NodeImports(texts, projects)
         self._names = {
             path: importing_names(text) for path, text in texts.items() if _kind(path) != "node"
         }

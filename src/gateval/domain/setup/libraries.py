@@ -210,7 +210,9 @@ _CLIENTS = (
 
 _NO_AGENTS = re.compile(
     r"\w*(?:useragents?|user_agents?)|transformers|torch|mcp|a2a|ag_ui|copilotkit|opentelemetry|langfuse"
-    r"|gymnasium|gym|rl|stable_baselines3|keras_rl|mesa|llama_cpp|google|azure|boto3|botocore|pydantic"
+    r"|gymnasium|gym|rl\w*|\w+_rl|pfrl|tf_agents|mlagents\w*|stable_baselines3|tensorforce|grid2op|mesa"
+    r"|spade|pade|pyswarms|llama_cpp|google|azure|boto3|botocore|pydantic|twisted|paramiko|docker"
+    r"|homeassistant|(?:monitor\w*|ssh|snmp|zabbix|datadog|elastic|acapy)_agents?|ai_edge_\w+"
 )
 """Packages that are called so, or have such classes, and answer no question."""
 
@@ -243,6 +245,7 @@ GO = {
 _GO_IMPORT = re.compile(r'^\s*(?:import\s+)?(?:[\w.]+\s+)?"([\w-]+\.[\w.-]+/[^"\s]+)"', re.M)
 
 OVER_HTTP = "a model's HTTP API"
+_NAMES = frozenset({*PYTHON.values(), *NODE.values(), *GO.values(), "Amazon Bedrock", OVER_HTTP})
 _BEDROCK = re.compile(
     r"\.client\(\s*(?:service_name\s*=\s*)?[\"']bedrock-(?:agent-)?(?:runtime|agentcore)[\"']"
 )
@@ -284,6 +287,11 @@ def unknown_library(text: str, own: Container[str]) -> str:
         if named and not _NO_AGENTS.fullmatch(package):
             return package
     return ""
+
+
+def is_named(framework: str) -> bool:
+    """Whether a framework is one that is known, and no package that is only called so."""
+    return framework in _NAMES
 
 
 def is_bridged(framework: str) -> bool:

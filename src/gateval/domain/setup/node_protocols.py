@@ -39,6 +39,11 @@ _QUEUED = re.compile(
     r"\binngest\.send\(|\bfrom\s*[\"'](?:workflow/api|@trigger\.dev/sdk(?:/v\d)?|@temporalio/client"
     r"|@upstash/workflow(?:/[\w-]+)?|@restatedev/restate-sdk-clients)[\"']"
 )
+_CALLS_A_MODEL = re.compile(
+    r"\b(?:stream|generate)(?:Text|Object)\(|\.(?:completions|responses|messages)\.(?:create|stream)\("
+    r"|\.generateContent(?:Stream)?\("
+)
+"""What a route does that asks a model itself, and starts a job beside."""
 
 
 def ag_ui_path(text: str, behind: str) -> str:
@@ -68,4 +73,4 @@ def asked_elsewhere(text: str) -> Refusal | None:
     """Return why a route cannot be asked that hands its questions on."""
     if _COPILOT.search(text):
         return COPILOT
-    return QUEUED if _QUEUED.search(text) else None
+    return QUEUED if _QUEUED.search(text) and not _CALLS_A_MODEL.search(text) else None

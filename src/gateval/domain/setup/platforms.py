@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import re
 
+from gateval.domain.setup.libraries import framework_of
 from gateval.domain.setup.nest import is_nest
 from gateval.domain.setup.node_protocols import serves_elsewhere
 from gateval.domain.setup.other_work import NAMED, STREAMS, Refusal
@@ -78,16 +79,23 @@ TEMPORAL = Refusal(
 )
 _OF_TEMPORAL = re.compile(r"^from temporalio\.client import\b[^\n]*\bClient\b", re.M)
 _GIVES_WORK = re.compile(r"\.(?:execute|start)_workflow\(|\bget_workflow_handle\(")
-_STARTS_OTHERS = re.compile(r"\bsubprocess\.Popen\(|\bcreate_subprocess_exec\(")
+_STARTS_OTHERS = re.compile(
+    r"\b(?:subprocess\.Popen|create_subprocess_exec)\([^)]{0,300}?"
+    r"(?:(?i:server)|uvicorn|[\"']-m[\"']|\.py\b)"
+)
+_METRICS = re.compile(r"\bstart_(?:http|wsgi)_server\([^)]{0,300}\)")
+_ROUTED = re.compile(r"^@\w+\.(?:post|route)\(", re.M)
 _BESIDE = re.compile(r"\b(?:threading\.)?Thread\(|\b(?:multiprocessing\.)?Process\(")
 _PORT = re.compile(r"\bport\s*=\s*(\d{4,5})\b|,\s*(\d{4,5})\s*\)")
 
 
 def starts_several(text: str) -> bool:
     """Whether a Python program starts several servers, as processes or in threads."""
+    if _ROUTED.search(text):  # its application is started by itself
+        return False
     if len(_STARTS_OTHERS.findall(text)) > 1:
-        return "server" in text.lower()
-    ports = {one for found in _PORT.findall(text) for one in found if one}
+        return True
+    ports = {one for found in _PORT.findall(_METRICS.sub("", text)) for one in found if one}
     return len(ports) > 1 and "uvicorn" in text and bool(_BESIDE.search(text))
 
 
@@ -119,7 +127,8 @@ def served_otherwise(path: str, text: str, behind: str) -> Refusal | None:
     """
     if path.endswith(".py"):
         own = _AGENT_OS.search(text) and not re.search(r"\bAGUI\(", f"{text}\n{behind}")
-        if _OF_TEMPORAL.search(text) and _GIVES_WORK.search(text):
+        gives = _OF_TEMPORAL.search(text) and _GIVES_WORK.search(text)
+        if gives and not (_ROUTED.search(text) and framework_of(path, text)):
             return TEMPORAL
         return AGENT_OS if own else SERVERS if starts_several(text) else None
     if elsewhere := serves_elsewhere(text, behind):

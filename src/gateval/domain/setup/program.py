@@ -127,7 +127,7 @@ _KIND = re.compile(r"^class (\w+)\((?:\w+\.)?FastAPI\b", re.M)
 _OF_A_CLASS = re.compile(r"^\w+\s*(?::[^=\n]+)?=\s*[A-Z]\w*\(", re.M)
 _FACTORY = re.compile(
     r"^def (create_app|make_app|build_app|get_app)\("
-    r"(?=\s*\)|\s*\*|\s*\w+\s*(?::[^=,()]{0,200})?=)",
+    r"(?=\s*\)|\s*\*|\s*\w+\s*(?::(?:[^=,()\[\]]|\[(?:[^=()\[\]]|\[[^=()\[\]]{0,100}\]){0,100}\]){0,200})?=)",
     re.M,
 )
 """A function that makes an application and has to be given nothing, as far as its first parameter

@@ -84,7 +84,7 @@ def _of_node(path: str, around: RepositoryFiles) -> tuple[Invocation, Refusal | 
     near = with_mounts({one: around.texts[one] for one in around.reach.from_(path)})
     text, behind = near[path], "\n".join(near[one] for one in near if one != path)
     asked = invocation_of(path, text, behind)
-    asking = frozenset(one for one in near if around.framework(one))
+    asking = around.asking(near)
     if is_nest(text):
         known = nest_asked(near, asking)
         return known or asked, None if known else SILENT
@@ -100,7 +100,7 @@ def _as_written(
     """Return the same of a server of Python, as its handlers and their models say."""
     text, behind = around.texts[path], around.reach.behind(path)
     reached = around.reach.from_(path)
-    asking = frozenset(one for one in reached if around.framework(one))
+    asking = around.asking(reached)
     written = asked_as_written({one: around.texts[one] for one in reached}, asking)
     otherwise = is_looked_after(asked.route) or takes_otherwise(f"{text}\n{behind}", asked.route)
     asks = is_asked(asked.route) and not otherwise

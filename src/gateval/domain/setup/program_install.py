@@ -201,7 +201,9 @@ def _unlocked(
     return UNLOCKED_POETRY if _OF_POETRY.search(own) else None
 
 
-_OF_BUN = re.compile(r'"(?:@types/bun|bun-types)"|:\s*"bun (?:run |--hot |--watch )')
+_OF_BUN = re.compile(
+    r'"(?:@types/bun|bun-types)"|:\s*"bun (?:run |--hot |--watch |[\w./-]{1,200}\.[cm]?[jt]sx?\b)'
+)
 _OWN_BUN = ".tools/node_modules/.bin/bun"
 
 

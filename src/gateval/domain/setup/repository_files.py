@@ -17,7 +17,13 @@ from gateval.domain.setup.import_graph import (
     roots_of,
     sees,
 )
-from gateval.domain.setup.libraries import PLAIN_NAMES, framework_of, models_in, unknown_library
+from gateval.domain.setup.libraries import (
+    PLAIN_NAMES,
+    framework_of,
+    is_named,
+    models_in,
+    unknown_library,
+)
 from gateval.domain.setup.nest import is_nest
 from gateval.domain.setup.node_imports import node_packages
 from gateval.domain.setup.platforms import served_otherwise
@@ -131,7 +137,7 @@ class RepositoryFiles:
             projects,
             declaring,
             every,
-            ImportGraph(texts),
+            ImportGraph(texts, projects),
             frameworks,
             {path: models_in(text) for path, text in texts.items()},
             {path: _imported(path, text) for path, text in texts.items()},
@@ -165,8 +171,18 @@ class RepositoryFiles:
         return above and own and path not in readme
 
     def framework(self, path: str) -> str:
-        """The framework that it imports, or the nearest of the files that it imports."""
-        return next(filter(None, map(self.frameworks.get, self.reach.followed(path))), "")
+        """The framework that it imports, or the nearest of the files that it imports; a package
+        that is only called like one where there is no other.
+        """
+        used = filter(None, map(self.frameworks.get, self.reach.followed(path)))
+        first = next(used, "")
+        return first if is_named(first) else next(filter(is_named, used), first)
+
+    def asking(self, paths: Iterable[str]) -> frozenset[str]:
+        """Those of the files that import a framework, or import files that do."""
+        used = {path: self.framework(path) for path in paths}
+        known = frozenset(path for path, name in used.items() if is_named(name))
+        return known or frozenset(path for path, name in used.items() if name)
 
     def is_client(self, path: str) -> bool:
         """Whether a file asks what runs elsewhere over HTTP, and no framework."""

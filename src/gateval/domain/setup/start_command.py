@@ -27,6 +27,7 @@ _FETCHED = (
 has no braces, which a manifest would fill in.
 """
 
+_OF_BUN = re.compile(r"^(?:[^\n/*]*[\s=(])?Bun\.serve(?:<\w+>)?\(", re.M)
 _RELATIVE = re.compile(r"^from[ \t]+\.", re.M)
 
 
@@ -82,7 +83,7 @@ def start_of(
         factory = ("--factory",) if application.endswith("()") else ()
         served = served.removesuffix("()")
         return StartCommand((python, "-m", "uvicorn", served, *factory, "--port", "{port}"), place)
-    if setup is not None and setup.run[0] == "bun":
+    if (setup is not None and setup.run[0] == "bun") or _OF_BUN.search(text):
         return StartCommand(("bun", file))
     return StartCommand(_of_node(path, text, root, imported, files, locked=setup is not None))
 

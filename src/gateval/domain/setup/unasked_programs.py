@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from gateval.domain.setup.channels import channel_of, no_bridge
 from gateval.domain.setup.found_programs import program_of
-from gateval.domain.setup.libraries import is_bridged, is_unbridged
+from gateval.domain.setup.libraries import is_bridged, is_named, is_unbridged
 from gateval.domain.setup.node_hosts import client_in, host_of, unknown_in
 from gateval.domain.setup.other_work import (
     AZURE,
@@ -53,8 +53,12 @@ def _without_bridge(program: FoundProgram, around: RepositoryFiles) -> Refusal |
     if not program.path.endswith(".py"):
         return None
     used = {one: around.frameworks[one] for one in around.reach.followed(program.path)}
-    file = next((one for one in used if is_unbridged(used[one])), "")
-    return no_bridge(used[file], file) if file and not any(map(is_bridged, used.values())) else None
+    known = any(map(is_named, used.values()))
+    files = (one for one in used if is_unbridged(used[one]) and is_named(used[one]) == known)
+    file = next(files, "")
+    if not file or any(map(is_bridged, used.values())):
+        return None
+    return no_bridge(used[file], file, known=known)
 
 
 _FLOWS = Refusal(
