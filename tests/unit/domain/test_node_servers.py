@@ -329,6 +329,11 @@ def test_messages_of_a_page_are_taken_as_the_page_has_them() -> None:
     assert (served(text).invocation.preset, served(text).invocation.route) == ("aisdk", "/chat")
 
 
+def test_parts_of_what_a_model_said_are_none_of_a_page() -> None:
+    text = "app.post('/chat', async (req, res) => {\n  const { messages } = req.body;\n  const out = await ai.models.generateContent({ contents: messages });\n  res.json({ answer: out.candidates[0].content.parts.map((p) => p.text).join('') });\n});"
+    assert (served(text).invocation.preset, served(text).invocation.field) == ("", "messages")
+
+
 def test_a_server_of_bun_is_asked_at_the_route_of_its_object() -> None:
     text = "import Anthropic from '@anthropic-ai/sdk';\nBun.serve({\n  port: 3000,\n  routes: {\n    '/api/state': { GET: () => Response.json(1) },\n    '/api/agent': {\n      async POST(req) {\n        const { prompt } = await req.json();\n        return Response.json({ content: await run(prompt) });\n      },\n    },\n  },\n});\n"
     (first,) = found({"src/index.ts": text, "package.json": "{}"})

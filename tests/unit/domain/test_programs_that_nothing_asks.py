@@ -228,8 +228,8 @@ GUARD = "if __name__ == '__main__':\n    main()\n"
 @pytest.mark.parametrize(
     ("imports", "why"),
     [
-        ("from zeta_agents import Runner", "imports zeta_agents (in desk.py)"),
-        ("from zeta.core import DeskAgent", "imports zeta (in desk.py)"),
+        ("from zeta_agents import Runner", "imports zeta_agents, for which"),
+        ("from zeta.core import DeskAgent", "imports zeta, for which"),
         ("import griptape.structures", "gets its answers from Griptape (imported in desk.py)"),
         ("from autogen_agentchat.agents import AssistantAgent", "gets its answers from AutoGen"),
     ],
@@ -320,6 +320,9 @@ def test_a_list_is_filled_by_the_keys_that_its_handler_reads_of_each() -> None:
     sent = json.loads(asked.body)
     assert sent == {"messages": [{"sender": "user", "text": "{{ prompt }}"}], "top": "gateval"}
     assert (asked.route, asked.answer) == ("/desk", "response")
+    papers = SERVED.replace("messages", "documents").replace("sender", "source")
+    (program,) = found({"server.py": papers})
+    assert json.loads(program.invocation.body) == {"documents": [], "top": "{{ prompt }}"}
     alone = SERVED.replace("    top: str", "    top: str\n    question: str")
     (program,) = found({"server.py": alone})
     assert json.loads(program.invocation.body)["question"] == "{{ prompt }}"

@@ -77,6 +77,7 @@ export class Question {
 /** All that a `framework` can be called: which objects are of it, and the file that drives them. */
 const FRAMEWORKS = {
   "ai-sdk": { file: "ai_sdk.mjs", is: (one) => one?.version === "agent-v1" || named(one, "ToolLoopAgent") },
+  "google-adk": { file: "google_adk.mjs", is: (one) => has(one, "runAsync", "findAgent") },
   langgraph: {
     file: "langgraph.mjs",
     is: (one) => one?.lg_is_pregel === true || one?.lc_runnable === true || named(one, "StateGraph"),
@@ -85,7 +86,6 @@ const FRAMEWORKS = {
     file: "mastra.mjs",
     is: (one) => has(one, "generate", "getInstructions") || (has(one, "getAgent") && named(one, "Mastra")),
   },
-  "google-adk": { file: "google_adk.mjs", is: (one) => has(one, "runAsync", "findAgent") },
   "openai-agents": { file: "openai_agents.mjs", is: (one) => has(one, "asTool", "getSystemPrompt") },
   route: { file: "route.mjs", is: (one) => one?.name === "POST" || isFetcher(one) },
   callable: { file: "callables.mjs", is: (one) => typeof one === "function" },

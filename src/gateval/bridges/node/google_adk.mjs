@@ -12,11 +12,14 @@ export class Bridge {
     this.runner ??= await this.started(question);
     const newMessage = { role: "user", parts: [{ text: question.asked }] };
     let said = "";
+    let stopped = "";
     for await (const event of this.runner.runAsync({ ...WHO, sessionId: this.session, newMessage })) {
       if (event.errorMessage) throw question.refusal(`the model gave an error: ${event.errorMessage}`);
+      if (event.errorCode && event.errorCode !== "STOP") stopped = event.errorCode; // SAFETY, MAX_TOKENS
       const parts = (event.content?.parts ?? []).filter((part) => part.text && !part.thought);
       if (!event.partial && parts.length && event.author !== "user") said = parts.map((part) => part.text).join("");
     }
+    if (!said && stopped) throw question.refusal(`the model gave no text: ${stopped}`);
     return said;
   }
 

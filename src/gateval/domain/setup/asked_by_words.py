@@ -131,7 +131,7 @@ _READS_JSON = re.compile(
     re.IGNORECASE,
 )
 _READS = re.compile(
-    r"(?:(?<![\w.])|(?:[cC]onsole(?:\([^()\n]{0,80}\))?|\bbuiltins)\.)input\((?![^)\n]*(?i:y/n|yes/no))|\.a?cli_app\(|\.to_cli(?:_sync)?\(|\bPrompt\.ask\(|\bPromptSession\(|(?:click|typer)\.prompt\(|sys\.stdin|readFileSync\(\s*(?:0|[\"']/dev/stdin)|process\.stdin"
+    r"(?:(?<![\w.])|(?:[cC]onsole(?:\([^()\n]{0,80}\))?|\bbuiltins)\.)input\((?![^)\n]{0,300}(?i:y/n|yes/no))|\.a?cli_app\(|\.to_cli(?:_sync)?\(|\bPrompt\.ask\(|\bPromptSession\(|(?:click|typer)\.prompt\(|sys\.stdin|readFileSync\(\s*(?:0|[\"']/dev/stdin)|process\.stdin"
     r"|[\"'](?:node:)?readline(?:/promises)?[\"']|[\"'](?:@?inquirer(?:/\w+)?|@clack/prompts)[\"']|\bfileinput\b"
 )
 _LOOPS = tuple(

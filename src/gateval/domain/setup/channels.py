@@ -142,12 +142,12 @@ _OWN_BRIDGE = (
 
 def no_bridge(framework: str, file: str, *, known: bool) -> Refusal:
     """Return why nothing asks a program; `file` imports its library, which has no bridge and is
-    `known` or has the name of one.
+    `known` or is only called like one; then "" is the program itself.
     """
     does = (
         f"gets its answers from {framework} (imported in {file})"
         if known
-        else f"imports {framework} (in {file})"
+        else f"imports {framework}{f' (in {file})' if file else ''}"
     )
     return Refusal(
         f"{does}, for which there is no bridge, and"

@@ -211,7 +211,7 @@ _CLIENTS = (
 _NO_AGENTS = re.compile(
     r"\w*(?:useragents?|user_agents?)|transformers|torch|mcp|a2a|ag_ui|copilotkit|opentelemetry|langfuse"
     r"|gymnasium|gym|rl\w*|\w+_rl|pfrl|tf_agents|mlagents\w*|stable_baselines3|tensorforce|grid2op|mesa"
-    r"|spade|pade|pyswarms|llama_cpp|google|azure|boto3|botocore|pydantic|twisted|paramiko|docker"
+    r"|spade|pade|chatterbot|pyswarms|llama_cpp|google|azure|boto3|botocore|pydantic|twisted|paramiko|docker"
     r"|homeassistant|(?:monitor\w*|ssh|snmp|zabbix|datadog|elastic|acapy)_agents?|ai_edge_\w+"
 )
 """Packages that are called so, or have such classes, and answer no question."""

@@ -64,7 +64,7 @@ _AI_SDK = re.compile(
     r"\b(?:pipe|to|create)\w*(?:U[iI]MessageStream|AgentUIStream|DataStream|AIStream)(?:To)?Response\("
 )
 _OF_THE_PAGE = re.compile(
-    r"\bconvertTo(?:Model|Core)Messages\(|\bUIMessage\b|\buiMessages\s*:|\.parts\??\.(?:map|filter|find|some|flatMap)\("
+    r"\bconvertTo(?:Model|Core)Messages\(|\bUIMessage\b|\buiMessages\s*:|(?<!content)(?<!content[!?])\.parts!?\??\.(?:map|filter|find|some|flatMap)\("
 )
 """How a handler shows that it takes messages as the page of the AI SDK has them."""
 

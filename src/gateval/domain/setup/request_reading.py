@@ -98,6 +98,7 @@ def _is_request(node: ast.expr) -> bool:
 
 
 _SPEAKERS = frozenset({"role", "sender", "author", "from", "speaker", "type"})
+_TALK = re.compile(r"(?i)messag|histor|conversation|turns|dialog|chat|transcript|thread")
 
 
 def listed_in(function: ast.AST, name: str) -> list[dict[str, str]]:
@@ -117,7 +118,8 @@ def listed_in(function: ast.AST, name: str) -> list[dict[str, str]]:
     }
     keys = [key for node in ast.walk(function) if (key := _key_of(node, through))]
     texts = [one for one in ("content", "text", "message", "body") if one in keys]
-    if not texts or {*keys} <= {"role", "content"}:
+    spoken = _TALK.search(name) or _SPEAKERS - {"type"} & {*keys}
+    if not texts or not spoken or {*keys} <= {"role", "content"}:
         return []
     part = {one: "user" if one in _SPEAKERS else "text" for one in dict.fromkeys(keys)}
     return [{**part, texts[0]: PROMPT}]

@@ -58,7 +58,7 @@ def _without_bridge(program: FoundProgram, around: RepositoryFiles) -> Refusal |
     file = next(files, "")
     if not file or any(map(is_bridged, used.values())):
         return None
-    return no_bridge(used[file], file, known=known)
+    return no_bridge(used[file], file if known or file != program.path else "", known=known)
 
 
 _FLOWS = Refusal(
