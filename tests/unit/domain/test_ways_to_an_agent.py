@@ -25,7 +25,7 @@ DESK = "import {{ OpenAI }} from 'openai';\nimport {{ {name} }} from '{package}'
         ("bot.py", "import openai, discord\nx = openai.chat\n" + MAIN, "takes no question"),
         ("bot.py", "import openai\nimport discord\nx = openai.chat\n" + MAIN, "a bot of Discord"),
         ("index.ts", DESK.format(name="App", package="@slack/bolt"), "is a bot of Slack"),
-        ("keep.py", "import argparse, openai\nfrom atproto_client import Client\ndef main():\n    parser = argparse.ArgumentParser()\n    some = parser.add_subparsers(dest='what')\n    some_parser = some.add_parser('recover')\n    some_parser.add_argument('--hours', type=int)\n" + MAIN, "is a bot of Bluesky"),
+        ("keep.py", "import argparse, openai\nfrom atproto_client import Client\ndef main():\n    Client().list_notifications()\n    parser = argparse.ArgumentParser()\n    some = parser.add_subparsers(dest='what')\n    some_parser = some.add_parser('recover')\n    some_parser.add_argument('--hours', type=int)\n" + MAIN, "is a bot of Bluesky"),
         ("talk.py", "import openai\nfrom fastrtc import Stream\n" + MAIN, "is spoken to"),
         ("token.ts", DESK.format(name="RealtimeAgent", package="@openai/agents/realtime"), "is spoken to"),
         ("shop/views.py", "import openai\nfrom django.http import HttpResponse\n", "Django"),
