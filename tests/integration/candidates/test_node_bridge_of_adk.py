@@ -43,7 +43,12 @@ def test_what_an_agent_does_is_its_answer_or_says_why_there_is_none(
     asked = {"prompt": "Open?", "input": {"type": "prompt", "payload": {}}}
     (tmp_path / "asked").write_text(json.dumps(asked) + "\n")
     bridge = FOLDER / "node" / "bridge.mjs"
-    words = ["sh", "-c", 'exec node "$0" "$PWD" agent.mjs google-adk once 3>said 4<asked', bridge]
+    words = [
+        "sh",
+        "-c",
+        'exec node "$0" "$PWD" agent.mjs google-adk once 3>said 4<asked',
+        str(bridge),
+    ]
     subprocess.run(words, cwd=tmp_path, check=False, capture_output=True, timeout=60)
     (line,) = (tmp_path / "said").read_text().splitlines()
     said = json.loads(line)

@@ -329,6 +329,14 @@ def test_messages_of_a_page_are_taken_as_the_page_has_them() -> None:
     assert (served(text).invocation.preset, served(text).invocation.route) == ("aisdk", "/chat")
 
 
+def test_a_place_with_a_star_begins_no_comment() -> None:
+    text = "app.use('/api/*', cors());\napp.post('/api/chat', async (c) => {\n  const { message } = await c.req.json();\n  return c.json({ reply: await ask(message) });\n});"
+    assert (served(text).invocation.route, served(text).invocation.field) == (
+        "/api/chat",
+        "message",
+    )
+
+
 def test_parts_of_what_a_model_said_are_none_of_a_page() -> None:
     text = "app.post('/chat', async (req, res) => {\n  const { messages } = req.body;\n  const out = await ai.models.generateContent({ contents: messages });\n  res.json({ answer: out.candidates[0].content.parts.map((p) => p.text).join('') });\n});"
     assert (served(text).invocation.preset, served(text).invocation.field) == ("", "messages")

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 _DEPTH = {"{": 1, "}": -1, "(": 1, ")": -1, "[": 1, "]": -1}
 _MOST = 20_000
-_COMMENT = re.compile(r"/\*.*?(?:\*/|\Z)|(?<![:\"'`\\/])//[^\n]*", re.S)
+_COMMENT = re.compile(r"(?<![^\s(\[{},;=:)>])/\*.*?(?:\*/|\Z)|(?<![:\"'`\\/])//[^\n]*", re.S)
 
 
 def braced(text: str, start: int) -> str:
