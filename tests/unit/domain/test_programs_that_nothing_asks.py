@@ -513,3 +513,13 @@ MENU = "import openai\ndef chat():\n    while True:\n        asked = input('You:
 def test_the_menu_before_a_loop_is_answered(choice: str, typed: str) -> None:
     (program,) = found({"main.py": MENU.replace("CHOICE", choice) + GUARD})
     assert (program.invocation.stdin or "").split("\n")[0] == typed
+
+
+def test_models_that_answer_come_before_those_of_embeddings_and_these_alone_are_none() -> None:
+    text = (
+        "import openai\nkept = embed('text-embedding-3-small')\ndef main():\n    input('Ask: ')\n"
+    )
+    (program,) = found({"main.py": text + GUARD})
+    assert program.models == ()
+    (program,) = found({"main.py": text + "    ask('gpt-5')\n" + GUARD})
+    assert program.models == ("openai/gpt-5", "openai/text-embedding-3-small")

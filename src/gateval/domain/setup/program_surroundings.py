@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from functools import lru_cache
 from posixpath import basename, dirname, join
 
@@ -46,12 +47,22 @@ def with_surroundings(program: FoundProgram, path: str, around: RepositoryFiles)
         setup=setup,
         include=shared,
         reads=tuple(reads),
-        models=tuple(dict.fromkeys(model for other in near for model in around.models[other])),
+        models=_answering_first(model for other in near for model in around.models[other]),
         variables=tuple(one for one in variables if one not in plain),
         examples=tuple(plain.items()),
         addresses=tuple(addresses.items()),
         **needs(around.texts[other] for other in near if other in around.texts),
     )
+
+
+def _answering_first(named: Iterable[str]) -> tuple[str, ...]:
+    """Return the models that answer before those of embeddings; none where these alone are named,
+    for what answers would be refused.
+    """
+    models = dict.fromkeys(named)
+    embeds = [one for one in models if "embedding" in one]
+    answers = [one for one in models if one not in embeds]
+    return (*answers, *embeds) if answers else ()
 
 
 _DIRECTORY = re.compile(
