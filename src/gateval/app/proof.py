@@ -323,7 +323,9 @@ def _trial(
     done = evaluate(plan, copy, settings, folder, lambda _: None, minutes=_MINUTES)
     if done.info.interrupted or not done.trials:
         raise KeyboardInterrupt
-    return done.trials[0]
+    trial, trace = done.trials[0], done.trials[0].trace
+    steps = tuple(trace.steps) if trace else ()  # they are read now: the folder is gone afterwards
+    return trial.replace(trace=trace.replace(steps=steps)) if trace else trial
 
 
 def _why(trial: Trial, rehearsal: Rehearsal) -> str:

@@ -14,6 +14,7 @@ import pytest
 from junitparser import JUnitXml
 
 from gateval.domain.results.results import BenchmarkRun, Results, RunStatus, TaskPhase, run_of
+from gateval.domain.trials.trial import Trial
 from tests.compat.rows import states
 from tests.helpers import stored
 from tests.helpers.benchmarks import bench, ran
@@ -196,7 +197,8 @@ def test_killed_at_any_moment_every_completed_task_is_in_the_results(
     elif run.returncode != 130:  # it was done before the signal came
         assert run.returncode == 0, stderr
     results = gateval(made, "report", str(folder), "--format", "results").stdout
-    kept = json.loads(results)["trials"]
+    read = map(json.dumps, json.loads(results)["trials"])
+    kept = [Trial.model_validate_json(one).model_dump(mode="json") for one in read]
     assert kept == stored.trials(folder)
     assert before <= len(kept) <= MANY
     assert [one["key"]["fixture"] for one in kept] == [f"desk.t{n}" for n in range(len(kept))]

@@ -245,7 +245,8 @@ def _measure_decide_publish(
     else:
         progress.about(event.target)
     asked = event.context.settings.views
-    views = write_views(decided.report, measured.folder, asked, measured.whole.trials)
+    made = (decided.report, measured.folder, asked, measured.whole.trials)
+    views = write_views(*made, whole=("html",))  # which is uploaded
     note = f"The evals run: {why_not_stored}.\n" if why_not_stored else ""
     turned, unkept = keep_run(event, decided.whole, measured)
     report_url, why_not = upload_report(event, views.get("html"))

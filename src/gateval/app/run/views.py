@@ -109,16 +109,18 @@ def write_views(
     folder: ResultsFolder,
     asked: Collection[str] = (),
     stored: Collection[Trial] = (),
+    whole: Collection[str] = (),
 ) -> dict[str, str]:
     """Write the views that are asked for into the folder of a run; return their texts by name, that
-    of those of which not all is in memory at once empty.
+    of those of which not all is in memory at once empty, unless it is one of `whole`.
 
     `stored` are the trials that the run has stored there.
     """
     from gateval.app.run.finished import Counted, note_compared
 
     texts, page = {}, ""
-    for name, pieces in all_views(report, asked):
+    for name, given in all_views(report, asked):
+        pieces = tuple(given) if name in whole else given
         counted = Counted(pieces)
         file = folder.write(VIEWS[name].file, counted)
         texts[name] = "".join(pieces) if isinstance(pieces, tuple) else ""
