@@ -523,3 +523,21 @@ def test_models_that_answer_come_before_those_of_embeddings_and_these_alone_are_
     assert program.models == ()
     (program,) = found({"main.py": text + "    ask('gpt-5')\n" + GUARD})
     assert program.models == ("openai/gpt-5", "openai/text-embedding-3-small")
+
+
+@pytest.mark.parametrize(
+    ("inputs", "more"),
+    [
+        ("'customer_domain': 'shop.example',\n        'project': about()", {"customer_domain": "shop.example", "project": "gateval"}),
+        ("'topic': 'AI',\n        'current_year': str(now())", {"current_year": "gateval"}),
+        ("'job': 'cook'", {}),
+    ],
+)  # fmt: skip
+def test_a_crew_is_given_what_the_program_beside_it_gives(
+    inputs: str, more: dict[str, str]
+) -> None:
+    crew = "from crewai import Crew\nfrom crewai.project import CrewBase\n@CrewBase\nclass Plan:\n    def crew(self):\n        return Crew()\n"
+    main = f"from desk.crew import Plan\ndef run():\n    inputs = {{\n        {inputs}\n    }}\n    Plan().crew().kickoff(inputs=inputs)\n"
+    first, *_ = found({"src/desk/crew.py": crew, "src/desk/main.py": main})
+    assert first.target.endswith("crew.py:Plan")
+    assert {name: json.loads(value) for name, value in first.more} == more

@@ -17,7 +17,7 @@ from gateval.domain.setup.framework_routes import question_of_flow
 from gateval.domain.setup.import_graph import importing_names
 from gateval.domain.setup.libraries import OVER_HTTP
 from gateval.domain.setup.node_text import braced, parts
-from gateval.domain.setup.openapi import IDENTITY, SOME_TEXT
+from gateval.domain.setup.openapi import IDENTITY, SOME_TEXT, takes_question
 from gateval.domain.setup.other_work import Refusal, is_aside, writes_data
 from gateval.domain.setup.platforms import FIELDS, asks_a_model
 from gateval.domain.setup.route_files import route_file
@@ -170,7 +170,9 @@ def declared_agents(
     for path, text in texts.items():
         framework = framework_of(path)
         if path.endswith(".py"):
-            told += (one for one in _classes(path, text, framework) if one.found not in bases)
+            made = [one for one in _classes(path, text, framework) if one.found not in bases]
+            crews = {*_CREW_BASE.findall(text)} if framework == "CrewAI" else ()
+            told += (_given(one, texts) if one.found in crews else one for one in made)
             bodies |= _objects(path, text, framework, _PYTHON_CALL, states)
         elif not path.endswith(".go"):
             told += _routes(path, text, texts, reached)
@@ -233,6 +235,36 @@ def _classes(path: str, text: str, framework: str) -> Iterator[DeclaredAgent]:
         for one in pattern.finditer(text):
             if not _is_given(_body(text, one.start())):
                 yield DeclaredAgent(path, path, one[1], framework, (one[1], package), score)
+
+
+_INPUTS = re.compile(r"\binputs\s*[=:]\s*\{([^{}]{0,4000})\}")
+_INPUT_OF_CREW = re.compile(
+    r"^\s*[\"'](\w+)[\"']\s*:\s*(?:[\"']([^\"'\n]{0,400})[\"']\s*(?:,|$))?", re.M
+)
+
+
+def _given(agent: DeclaredAgent, texts: Mapping[str, str]) -> DeclaredAgent:
+    """Return a crew with the inputs that the program beside it gives it, but for the question; one
+    input alone is the question, whatever it is called.
+    """
+    using = [text for path, text in texts.items() if _starts_crew(agent, path, text)]
+    named = {
+        name: said
+        for text in using
+        for inputs in _INPUTS.findall(text)[:1]
+        for name, said in _INPUT_OF_CREW.findall(inputs)
+    }
+    asked = next((one for one in named if takes_question(one) or one in {"topic", "task"}), "")
+    more = {one: said or SOME_TEXT for one, said in named.items() if one != asked}
+    if len(named) < 2:
+        return agent
+    return agent._replace(more=tuple((one, json.dumps(said)) for one, said in more.items()))
+
+
+def _starts_crew(agent: DeclaredAgent, path: str, text: str) -> bool:
+    return dirname(path) == dirname(agent.file) and bool(
+        re.search(rf"\b{agent.found}\(", text) and ".kickoff(" in text
+    )
 
 
 _MADE = re.compile(r"^[ \t]+def __init__\(\s*self\s*,?([^)]{0,2000})\)", re.M)
