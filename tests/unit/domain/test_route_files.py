@@ -109,6 +109,7 @@ def test_a_model_that_a_route_is_told_is_one_that_the_page_names() -> None:
     [
         ("  const body = await req.json();\n  look(body.messages, body.paper);\n", (("paper", '"gateval"'),)),
         ("  const { messages, paper } = await req.json();\n  look(messages, paper);\n", (("paper", '"gateval"'),)),
+        ("  const { messages, paper } = (await req.json()) as { messages: Message[]; paper: Paper };\n  look(messages, paper.name);\n", (("paper", "{}"),)),
         ("  const { messages, paper = 'a' } = await req.json();\n  look(messages, paper);\n", ()),
         ("  const { messages, paper } = await req.json();\n  look(messages, paper ?? 'a');\n", ()),
         ("  const { messages } = await req.json();\n  look(messages);\n", ()),

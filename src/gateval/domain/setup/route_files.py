@@ -130,7 +130,8 @@ def route_file(path: str, text: str, texts: Mapping[str, str]) -> RouteFile | No
         if len(read) > 1 or is_identity(read[0]):
             return None
         inputs = (read[0],)  # it reads nothing else
-    demanded |= _sent_beside(read, plain, texts) | _model_of(read, plain, texts)
+    demanded = _sent_beside(read, plain, texts) | demanded  # what a type says of a key stands
+    demanded |= _model_of(read, plain, texts)
     more = tuple(
         (name, json.dumps(value))
         for name, value in demanded.items()
