@@ -12,7 +12,10 @@ import json
 import secrets
 import sys
 from collections.abc import Mapping
+from contextlib import nullcontext
 from html import unescape
+from pathlib import Path
+from threading import Lock
 from typing import Any
 from urllib.parse import unquote
 
@@ -25,9 +28,10 @@ from gateval.adapters.results_folder import PARENTS
 from gateval.app.challenge import label_verdict
 from gateval.app.compare import runs_of
 from gateval.app.guard import LINE_LIMIT
+from gateval.app.kept_page import keep_page, kept_page
 from gateval.app.readers import valid_snapshot
 from gateval.app.run.finished import finished_page
-from gateval.app.run.views import RESULTS_FILE, VIEWS
+from gateval.app.run.views import RESULTS_FILE, VIEWS, warm_up
 from gateval.app.run_history import Runs, known_runs, record_in
 from gateval.app.stored import named_run, read_results, runs_here
 from gateval.domain.decision.decision import make_report
@@ -49,6 +53,7 @@ from gateval.render.page.site import (
     SiteFrame,
     render_heat,
     render_history,
+    render_run,
     render_side_by_side,
 )
 from gateval.safe.sanitize import plain_line
@@ -57,6 +62,11 @@ from gateval.settings import read_settings
 _BUSY = "A run is measuring here, and what it measures could read this. Look again when it ended."
 _HEAD = 10_000
 """Characters of a page in which it says its policy, which is that of this version's program."""
+
+_LARGE = 4 * 1024 * 1024
+"""Bytes of results from which making their page takes a person's time."""
+
+_SCORES = "The scores alone: the page with all trials is being made, and comes by itself."
 
 _LATEST = 100
 """Runs to choose from."""
@@ -106,6 +116,7 @@ class Pages:
         self._root = repository.root
         self._runs = runs
         self._environ = {k: one for k, one in environ.items() if k != IDENTITY_VARIABLE}
+        self._making = Lock()
 
     @property
     def busy(self) -> bool:
@@ -133,7 +144,7 @@ class Pages:
             if path == "/runs":
                 return PageAnswer(200, json.dumps({"runs": self._listed(), "first": first}), _JSON)
             if path == "/page":
-                return PageAnswer(200, self._page(str(said.get("page", ""))))
+                return self._page(str(said.get("page", "")), whole=said.get("whole") is True)
             if path == "/label":
                 return PageAnswer(200, "\n".join(self._label(said)), "text/plain")
         except GatevalError as error:
@@ -152,7 +163,7 @@ class Pages:
             return ""
         return f"{record.verdict} {record.revision}{', a part' if record.part else ''}"
 
-    def _page(self, page: str) -> str:
+    def _page(self, page: str, *, whole: bool) -> PageAnswer:
         known = frozenset(runs_here(self._root))
 
         def leads(run: str) -> str:
@@ -160,27 +171,30 @@ class Pages:
 
         frame = SiteFrame(note=f"{self._root.name}: runs on branches, not those of pull requests.")
         if page == HISTORY:
-            return render_history(list(self._runs.newest()), leads, frame)
+            return PageAnswer(200, render_history(list(self._runs.newest()), leads, frame))
         if page == HEAT:
-            return render_heat(self._runs.newest(), leads, frame)
+            return PageAnswer(200, render_heat(self._runs.newest(), leads, frame))
         kind, _, rest = page.partition("/")
         if kind == "runs" and rest.removesuffix(".html") in known:
-            return self._report(rest.removesuffix(".html"))
+            return self._report(rest.removesuffix(".html"), whole=whole)
         if kind == "compare" and rest.count("/") == 1:
             first, second = map(unquote, rest.split("/"))
-            return self._compared(first, second, leads)
+            return PageAnswer(200, self._compared(first, second, leads))
         raise UsageError(f"There is no page {show_path(page)[:200]} here.")
 
-    def _report(self, run: str) -> str:
-        from gateval.render.view import ReportView
-
+    def _report(self, run: str, *, whole: bool) -> PageAnswer:
+        """Answer the page of a run; of a large one that has to be made first, unless the `whole` is
+        asked for, the scores that it recorded, with a status that says that there is more.
+        """
         folder = self._root.joinpath(*PARENTS, run)
-        if not self._repository.tracks(folder.relative_to(self._root)):  # a change brought it
-            page = finished_page(folder, folder / RESULTS_FILE, folder / VIEWS["html"].file)
-            if page is not None and page_policy() in unescape(page[:_HEAD]):
-                return page
-        results = read_results(folder)
-        return VIEWS["html"].render(ReportView(make_report(results)))
+        if self._repository.tracks(folder.relative_to(self._root)):  # a change brought it
+            return PageAnswer(200, _made(folder))
+        with self._making if whole else nullcontext():
+            if (page := _stored(folder)) is not None:
+                return PageAnswer(200, page)
+            if not whole and (scores := _scores(folder)) is not None:
+                return PageAnswer(202, scores)
+            return PageAnswer(200, keep_page(folder, lambda: _made(folder)))
 
     def _compared(self, first: str, second: str, leads: Leads) -> str:
         sides = [runs_of(word, self._repository, self._runs) for word in (first, second)]
@@ -226,6 +240,37 @@ class Pages:
 
 
 _JSON = "application/json"
+
+
+def _stored(folder: Path) -> str | None:
+    """Return the page of a run as it was written or kept; None where it has to be made."""
+    page = finished_page(folder, folder / RESULTS_FILE, folder / VIEWS["html"].file)
+    page = kept_page(folder) if page is None or not _is_ours(page) else page
+    return page if page is not None and _is_ours(page) else None
+
+
+def _is_ours(page: str) -> bool:
+    return page_policy() in unescape(page[:_HEAD])
+
+
+def _scores(folder: Path) -> str | None:
+    """Return the page of the scores that a large run recorded; None where there is none."""
+    try:
+        small = (folder / RESULTS_FILE).stat().st_size < _LARGE
+    except OSError:
+        return None
+    record = None if small else record_in(folder)
+    if record is None or record.id != folder.name:
+        return None
+    return render_run(record, SiteFrame(note=_SCORES))
+
+
+def _made(folder: Path) -> str:
+    from gateval.render.view import ReportView
+
+    page = VIEWS["html"].render(ReportView(make_report(read_results(folder))))
+    warm_up(("html",))  # what was known of these results is known of none
+    return page
 
 
 def add_feedback(

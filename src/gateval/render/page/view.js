@@ -19,7 +19,7 @@ async function ask(path, body) {
   const answer = await fetch(path, { method: "POST", headers, body: JSON.stringify(body), cache: "no-store", credentials: "omit" });
   const text = await answer.text();
   if (!answer.ok) throw new Error(text);
-  return text;
+  return { text, more: answer.status === 202 };
 }
 
 async function tried(action) {
@@ -32,6 +32,7 @@ async function tried(action) {
 
 let shown = { page: "", run: "" };
 let url = "";
+let turns = 0;
 
 // ---- pages ----
 
@@ -42,7 +43,18 @@ function remember(at) {
 
 async function show(page, at = "") {
   told("Reading…");
-  const text = await ask("/page", { page });
+  const turn = ++turns;
+  const first = await ask("/page", { page });
+  if (turn !== turns) return;
+  await put(page, at, first.text);
+  if (!first.more) return;
+  // What takes time to be made comes later, unless something else was asked for meanwhile.
+  told("Reading all trials; what you see are the scores…");
+  const whole = await ask("/page", { page, whole: true });
+  if (turn === turns) await put(page, at, whole.text);
+}
+
+async function put(page, at, text) {
   URL.revokeObjectURL(url);
   url = URL.createObjectURL(new Blob([text], { type: "text/html;charset=utf-8" }));
   shown = { page, run: page.startsWith("runs/") ? page.slice(5, -5) : "" };
@@ -101,7 +113,7 @@ async function save() {
   if (score === null) return told("Choose 0 or 1 first.");
   const { eval: name, fixture, rep } = frame.contentDocument.getElementById("fixture").dataset;
   const said = { run: shown.run, fixture: `${name}/${fixture}`, repetition: Number(rep), score, reason: byId("reason").value, note: byId("note").value };
-  const answer = await ask("/label", said);
+  const { text: answer } = await ask("/label", said);
   byId("note").value = "";
   choose(null);
   frame.contentWindow.focus();
@@ -142,7 +154,7 @@ for (const button of document.querySelectorAll("[data-page]")) button.addEventLi
 
 await tried(async () => {
   if (!token) throw new Error("Open the address that gateval view printed: the token is behind its #.");
-  const { runs, first } = JSON.parse(await ask("/runs", {}));
+  const { runs, first } = JSON.parse((await ask("/runs", {})).text);
   byId("run").append(new Option("choose a run", ""));
   for (const { run, said } of runs) {
     byId("run").append(new Option(said, run));
