@@ -51,6 +51,26 @@ def test_what_a_platform_asks_is_refused_by_its_name(text: str, why: str) -> Non
     assert why in program.refused.why
 
 
+ASKING = "from openai import OpenAI\nclient = OpenAI()\n"
+ROUTER = "from fastapi import APIRouter\nfrom app.llm import answer\nrouter = APIRouter()\n@router.websocket('/ws')\nasync def ws(sock):\n    await sock.send_text(answer(await sock.receive_text()))\n"
+
+
+@pytest.mark.parametrize(
+    "files",
+    [
+        {"ws.py": ASKING + "app = FastAPI()\n@app.websocket('/ws')\nasync def ws(sock): ...\n"},
+        {"app/llm.py": ASKING + "def answer(q): ...\n", "app/ws.py": ROUTER},
+        {"ws.py": ASKING + "class Chat(tornado.websocket.WebSocketHandler): ...\n" + MAIN},
+        {"ws.py": ASKING + "class Chat(AsyncWebsocketConsumer): ...\n"},
+    ],
+)  # fmt: skip
+def test_a_server_of_sockets_is_refused_as_one_however_it_is_started(files: dict[str, str]) -> None:
+    program, *_ = found(files)
+    assert program.path.endswith("ws.py")
+    assert program.refused
+    assert "over WebSocket alone" in program.refused.why
+
+
 CREW = "from crewai.project import CrewBase\n@CrewBase\nclass Desk:\n    ...\n"
 PAGE = "import streamlit as st\n{imports}\nst.title('Desk')\n"
 START = {"README.md": "Run `streamlit run samples/desk/page.py`."}

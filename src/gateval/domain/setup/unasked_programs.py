@@ -42,8 +42,18 @@ def with_cause(
     path, why = next(((one, host) for one, host in hosts if host), (program.path, why))
     if program.refused in {UNSTARTED, MUTE} and not why:
         why = _flows_of(around.texts[path])
-    why = why or _without_bridge(program, around) or program.refused
-    return program._replace(path=path, refused=why, score=score)
+    why = why or _without_bridge(program, around)
+    if why is None and (speaks := [one for one in near if _SOCKETS.search(around.texts[one])]):
+        path, why = min(speaks, key=lambda one: (names_other_work(one), one)), STREAMS
+    return program._replace(path=path, refused=why or program.refused, score=score)
+
+
+_SOCKETS = re.compile(
+    r"@\w+\.websocket\(|\bwebsockets?\.serve\(|\b(?:WebSocketRoute|SocketIO)\("
+    r"|^class \w+\([^)]*(?:WebSocketHandler|WebsocketConsumer|WebSocketEndpoint)\b",
+    re.M,
+)
+"""A server in Python that takes messages over WebSocket."""
 
 
 def _without_bridge(program: FoundProgram, around: RepositoryFiles) -> Refusal | None:
