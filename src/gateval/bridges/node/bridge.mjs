@@ -262,8 +262,12 @@ function forPeople(error) {
 async function bridgeOf(found, framework, target, folder, file) {
   const around = { folder: path.dirname(file), root: folder, importFrom, frameworkOf };
   if (/\.m?js$/.test(framework)) {
-    const own = await imported(path.join(folder, framework), framework, folder);
-    const Own = own.default ?? own.Bridge;
+    const own = path.join(folder, framework);
+    if (!fs.existsSync(own)) {
+      throw new Problem(`there is no file \`${framework}\` in the agent's folder. Correct \`framework\``);
+    }
+    const { default: main, Bridge: named } = await imported(own, framework, folder);
+    const Own = main ?? named;
     if (typeof Own !== "function") {
       throw new Problem(`\`${framework}\` exports no class \`Bridge\`. See the guide on bridges`);
     }
@@ -318,10 +322,15 @@ class Talk {
       forPeople(error);
       return this.problem(`\`${this.target}\` raised ${described(error, this.folder)}`);
     }
-    if (output === undefined || output === null || output === "") {
+    let said;
+    try {
+      said = typeof output === "string" ? output : JSON.stringify(output ?? undefined);
+    } catch (error) {
+      return this.problem(`\`${this.target}\` answered with what JSON cannot hold: ${described(error, this.folder)}`);
+    }
+    if (said === undefined || said === "") {
       return this.problem(`\`${this.target}\` answered nothing. It has to return its last message`);
     }
-    const said = typeof output === "string" ? output : JSON.stringify(output);
     this.said = [...question.messages, { role: "assistant", content: said }];
     return { output };
   }

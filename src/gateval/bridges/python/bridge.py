@@ -165,6 +165,8 @@ def as_json(value: Any) -> Any:
         return bytes(value).decode("utf-8", "replace")
     if isinstance(value, Mapping):
         return {str(key): as_json(one) for key, one in value.items()}
+    if isinstance(value, tuple) and hasattr(value, "_asdict"):
+        return as_json(value._asdict())
     if isinstance(value, (list, tuple, set, frozenset)):
         return [as_json(one) for one in value]
     if callable(getattr(value, "model_dump", None)):
@@ -173,6 +175,22 @@ def as_json(value: Any) -> Any:
     if fields:
         return {name: as_json(getattr(value, name)) for name in fields}
     return str(value)
+
+
+def plain(value: Any) -> Any:
+    """Return the public fields of an object that has no text of its own, and all else as it is."""
+    kind = type(value)
+    own = any(getattr(kind, one) is not getattr(object, one) for one in ("__str__", "__repr__"))
+    if own or callable(getattr(value, "model_dump", None)):
+        return value
+    fields = {name: one for name, one in getattr(value, "__dict__", {}).items() if name[:1] != "_"}
+    if not fields:
+        raise Speechless(f"{kind.__module__}.{kind.__qualname__}")
+    return fields
+
+
+class Speechless(Exception):
+    """An object of this type, of which nothing can be told but its address."""
 
 
 class Talk:
@@ -198,6 +216,11 @@ class Talk:
             output = self._asked(question)
         except Problem as problem:
             return self._problem(str(problem))
+        except Speechless as kind:
+            return self._problem(
+                f"`{self._target}` answered with something of the type `{kind}`, which is neither "
+                "a text nor what JSON can hold"
+            )
         except BaseException as error:
             if isinstance(error, KeyboardInterrupt):
                 raise
@@ -215,7 +238,7 @@ class Talk:
 
     def _asked(self, question: Question) -> Any:
         made = self._bridge.ask(question)
-        return as_json(loading.waited(made) if inspect.isawaitable(made) else made)
+        return as_json(plain(loading.waited(made) if inspect.isawaitable(made) else made))
 
     def _problem(self, sentence: str) -> dict[str, Any]:
         text = sentence[:1].upper() + sentence[1:]

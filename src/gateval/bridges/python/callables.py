@@ -27,7 +27,7 @@ class Bridge:
         given = self._called(question)
         if inspect.isawaitable(given) or hasattr(given, "__aiter__"):
             return _waited(given)
-        return _whole(list(given)) if inspect.isgenerator(given) else given
+        return _whole(list(given)) if hasattr(given, "__next__") else given
 
     def _called(self, question: Any) -> Any:
         try:

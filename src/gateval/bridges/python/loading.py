@@ -209,13 +209,13 @@ def _imported(place: str, folder: str) -> ModuleType:
         raise Problem(f"`{place}` cannot be imported: {described(error, folder)}")
 
 
-def _from_file(place: str, folder: str) -> ModuleType:
-    """Import a file, as a module of the package that it stands in, if it does."""
+def _from_file(place: str, folder: str, key: str = "target") -> ModuleType:
+    """Import a file that this key names, as a module of the package that it stands in, if any."""
     file = os.path.normpath(os.path.join(folder, place))
     if os.path.isdir(file):
         file = os.path.join(file, "__init__.py")
     if not os.path.isfile(file):
-        raise Problem(f"there is no file `{place}` in {_shown(folder)}. Correct `target`")
+        raise Problem(f"there is no file `{place}` in {_shown(folder)}. Correct `{key}`")
     root, stem = os.path.split(file[:-3])
     names = [] if stem == "__init__" else [stem]
     while os.path.isfile(os.path.join(root, "__init__.py")):
@@ -395,7 +395,7 @@ def cut(text: str, most: int) -> str:
 def bridge_of(found: Any, framework: str, target: str, folder: str) -> Any:
     """Return what drives the object. Calls a function that takes nothing: it makes the agent."""
     if framework.endswith(".py"):
-        own = _from_file(framework, folder)
+        own = _from_file(framework, folder, "framework")
         if not callable(getattr(own, "Bridge", None)):
             raise Problem(f"`{framework}` has no class `Bridge`. See the guide on bridges")
         return own.Bridge(found)
