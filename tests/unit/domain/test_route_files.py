@@ -125,6 +125,19 @@ def test_what_the_page_sends_beside_its_messages_is_demanded_where_the_route_rea
     assert first.more == more
 
 
+def test_what_another_page_sends_to_another_route_is_not_demanded() -> None:
+    page = "const { messages } = useChat({ api: '/api/draw', body: { paper } });\n"
+    route = "export async function POST(req) {\n  const { messages, paper } = await req.json();\n  return streamText({ paper });\n}\n"
+    files = {
+        "app/api/(own)/chat/route.ts": ASKS + route,
+        "app/page.tsx": page,
+        "package.json": "{}",
+    }
+    assert found(files)[0].more == ()
+    files["app/page.tsx"] = page.replace("draw", "chat")
+    assert found(files)[0].more == (("paper", '"gateval"'),)
+
+
 def test_what_a_type_lets_be_left_out_may_be_missed_aloud() -> None:
     text = "interface Asked { messages: Message[]; config: Config; source?: string }\nexport async function POST(req) {\n  const body = await req.json();\n  const { messages, config, source } = body as Asked;\n  if (!messages || !source) return Response.json({}, { status: 400 });\n}\n"
     (first,) = found({"app/api/chat/route.ts": ASKS + text, "package.json": "{}"})

@@ -12,14 +12,21 @@ from itertools import islice
 from posixpath import basename, dirname, join, normpath, relpath, splitext
 from typing import NamedTuple
 
-from gateval.domain.setup.answering import names_a_file
+from gateval.domain.setup.crews import given_to_crew, given_to_flow, is_crew_file
 from gateval.domain.setup.framework_routes import question_of_flow
+from gateval.domain.setup.graph_states import (
+    demanded,
+    other_texts,
+    state_of,
+    states_of,
+    who_asks,
+)
 from gateval.domain.setup.import_graph import importing_names
 from gateval.domain.setup.libraries import OVER_HTTP
 from gateval.domain.setup.node_text import braced, parts
-from gateval.domain.setup.openapi import IDENTITY, SOME_TEXT, takes_question
 from gateval.domain.setup.other_work import Refusal, is_aside, writes_data
 from gateval.domain.setup.platforms import FIELDS, asks_a_model
+from gateval.domain.setup.python_text import NEXT, statement
 from gateval.domain.setup.route_files import route_file
 
 DECLARING = ("langgraph.json", "root_agent.yaml")
@@ -69,7 +76,6 @@ _GRAPH = re.compile(
     r"^(?:export const )?(\w+)\s*=\s*\(?\s*(?:new )?(StateGraph|WorkflowBuilder)\(", re.M
 )
 _FINISHED = {"StateGraph": ".compile(", "WorkflowBuilder": ".build("}
-_NEXT = re.compile(r"\n(?![ \t)\]}.\n])")
 _MAKERS: Mapping[str, str] = {
     "OpenAI Agents": r"(?:new )?(?:Sandbox)?Agent|Agent\.create",
     "Pydantic AI": r"Agent",
@@ -130,11 +136,6 @@ _NEEDS = re.compile(r"\bdeps_type\s*=\s*(?!None\b|str\b|dict\b)")
 _F_STRING = re.compile(
     r"\bf(?:\"\"\"|''\'|\"[^\"\n]*\{|'[^'\n]*\{)|\.format\(|_PROMPT\b|\bprompt\s*="
 )
-_QUESTION = re.compile(
-    r"^[ \t]+(?:messages[ \t]*:|\w*(?:question|query|prompt|input|topic|task|message|text)[ \t]*:"
-    r"[ \t]*(?:str\b|Optional\[str|NotRequired\[str|Annotated|[Ll]ist\b|Sequence))",
-    re.M,
-)
 _OF_CHATKIT = re.compile(r"^from chatkit\.agents import[^#]{0,300}?\bAgentContext\b", re.M)
 """How a module's tools show what they do on the page of a ChatKit server: without it they fail."""
 
@@ -159,7 +160,7 @@ def declared_agents(
     """
     told = [one for path, text in declaring.items() for one in _named(path, text, texts)]
     bodies: dict[DeclaredAgent, str] = {}
-    states = _states(texts)
+    states = states_of(texts)
     served = any(map(_SERVES_FLOWS.search, texts.values()))
     bases = {
         one
@@ -172,13 +173,17 @@ def declared_agents(
         if path.endswith(".py"):
             made = [one for one in _classes(path, text, framework) if one.found not in bases]
             crews = {*_CREW_BASE.findall(text)} if framework == "CrewAI" else ()
-            told += (_given(one, texts) if one.found in crews else one for one in made)
-            bodies |= _objects(path, text, framework, _PYTHON_CALL, states)
+            flows = {*_FLOW.findall(text)} if framework == "CrewAI" else ()
+            told += (
+                _given(one, texts, declaring) if one.found in {*crews, *flows} else one
+                for one in made
+            )
+            bodies |= _objects(path, text, framework, _PYTHON_CALL, states, texts)
         elif not path.endswith(".go"):
             told += _routes(path, text, texts, reached)
             told += _mastras(path, text)
             told += _flows(path, text) if framework == "Genkit" and not served else ()
-            bodies |= _objects(path, text, framework, _NODE_CALL, {})
+            bodies |= _objects(path, text, framework, _NODE_CALL, {}, {})
     told += _ranked(bodies, texts)
     first = {one for text in texts.values() for one in _first_of_mastra(text)}
     roots = {dirname(one.path) for one in told if one.found == "root_agent"}
@@ -193,6 +198,8 @@ def declared_agents(
 def _named(path: str, text: str, texts: Mapping[str, str]) -> Iterator[DeclaredAgent]:
     """Yield what a file of `DECLARING` names."""
     folder = dirname(path)
+    if is_crew_file(path):
+        return
     if not path.endswith(".json"):
         name = re.search(r"^name:\s*[\"']?([\w -]+)", text, re.M)
         names = (*([name[1]] if name else []), basename(folder))
@@ -211,7 +218,7 @@ def _named(path: str, text: str, texts: Mapping[str, str]) -> Iterator[DeclaredA
         packaged = (one for one in sorted(texts) if one.endswith(ends) and _is_in(one, folder))
         for file in (one for one in (*places, *packaged) if one in texts):
             named = "" if len(graphs) == 1 else name
-            more = tuple(_demanded(texts[file], texts)) if len(graphs) == 1 else ()
+            more = tuple(demanded(texts[file], texts)) if len(graphs) == 1 else ()
             yield DeclaredAgent(path, file, named, "LangGraph", (name, found), 40, more=more)
             break
 
@@ -226,45 +233,29 @@ def _classes(path: str, text: str, framework: str) -> Iterator[DeclaredAgent]:
     if framework == "Google ADK":
         for one in _ROOT_AGENT.finditer(text):
             own = re.search(rf"^{one[2]}\s*=", text, re.M)
-            name = _NAMED.search(_body(text, own.start() if own else one.start()))
+            name = _NAMED.search(statement(text, own.start() if own else one.start()))
             called = (name[1] if name else "", package)
             yield DeclaredAgent(path, path, one[1], framework, called, 40)
             return
     kinds = {"CrewAI": ((_FLOW, 36), (_CREW_BASE, 34)), "LlamaIndex": ((_WORKFLOW, 22),)}
     for pattern, score in kinds.get(framework, ()):
         for one in pattern.finditer(text):
-            if not _is_given(_body(text, one.start())):
+            if not _is_given(statement(text, one.start())):
                 yield DeclaredAgent(path, path, one[1], framework, (one[1], package), score)
 
 
-_INPUTS = re.compile(r"\binputs\s*[=:]\s*\{([^{}]{0,4000})\}")
-_INPUT_OF_CREW = re.compile(
-    r"^\s*[\"'](\w+)[\"']\s*:\s*(?:[\"']([^\"'\n]{0,400})[\"']\s*(?:,|$))?", re.M
-)
-
-
-def _given(agent: DeclaredAgent, texts: Mapping[str, str]) -> DeclaredAgent:
-    """Return a crew with the inputs that the program beside it gives it, but for the question; one
-    input alone is the question, whatever it is called.
-    """
-    using = [text for path, text in texts.items() if _starts_crew(agent, path, text)]
-    named = {
-        name: said
-        for text in using
-        for inputs in _INPUTS.findall(text)[:1]
-        for name, said in _INPUT_OF_CREW.findall(inputs)
-    }
-    asked = next((one for one in named if takes_question(one) or one in {"topic", "task"}), "")
-    more = {one: said or SOME_TEXT for one, said in named.items() if one != asked}
-    if len(named) < 2:
-        return agent
-    return agent._replace(more=tuple((one, json.dumps(said)) for one, said in more.items()))
-
-
-def _starts_crew(agent: DeclaredAgent, path: str, text: str) -> bool:
-    return dirname(path) == dirname(agent.file) and bool(
-        re.search(rf"\b{agent.found}\(", text) and ".kickoff(" in text
+def _given(
+    agent: DeclaredAgent, texts: Mapping[str, str], configs: Mapping[str, str]
+) -> DeclaredAgent:
+    """Return a crew or a flow with what it is given beside the prompt."""
+    text = texts[agent.file]
+    flow = re.search(rf"^class {agent.found}\((?:\w+\.)?Flow\b", text, re.M)
+    given = (
+        given_to_flow(text, flow.start(), texts)
+        if flow
+        else given_to_crew(agent.found, agent.file, texts, configs)
     )
+    return agent._replace(inputs=given.inputs, more=given.more, refused=given.refused)
 
 
 _MADE = re.compile(r"^[ \t]+def __init__\(\s*self\s*,?([^)]{0,2000})\)", re.M)
@@ -300,7 +291,7 @@ def _routes(
 def _mastras(path: str, text: str) -> Iterator[DeclaredAgent]:
     """Yield a Mastra with one agent."""
     for one in _MASTRA.finditer(text):
-        agents = _MASTRA_AGENTS.search(_body(text, one.start()))
+        agents = _MASTRA_AGENTS.search(statement(text, one.start()))
         keys = [key.strip() for key in agents[1].split(",") if key.strip()] if agents else []
         if len(keys) == 1:
             names = (keys[0].partition(":")[0].strip("\"' "),)
@@ -330,16 +321,22 @@ def _flows(path: str, text: str) -> Iterator[DeclaredAgent]:
 def _first_of_mastra(text: str) -> Iterator[str]:
     """Yield the agent that a Mastra names first of several: others are often its helpers."""
     for one in _MASTRA.finditer(text):
-        agents = _MASTRA_AGENTS.search(_body(text, one.start()))
+        agents = _MASTRA_AGENTS.search(statement(text, one.start()))
         if agents:
             yield agents[1].partition(",")[0].rpartition(":")[2].strip()
 
 
 def _objects(
-    path: str, text: str, framework: str, call: re.Pattern[str], states: Mapping[str, str]
+    path: str,
+    text: str,
+    framework: str,
+    call: re.Pattern[str],
+    states: Mapping[str, str],
+    texts: Mapping[str, str],
 ) -> dict[DeclaredAgent, str]:
     """Return what the module makes by a call at its top, or a function that takes nothing makes,
-    with the text that makes it. `states` are what graphs keep, with the classes that say so.
+    with the text that makes it. `states` are what graphs keep, with the classes that say so, and
+    `texts` are all files.
     """
     makers = _MAKERS.get(framework)
     found: dict[DeclaredAgent, str] = {}
@@ -347,7 +344,7 @@ def _objects(
         return found
     for one in [*call.finditer(text), *_GRAPH.finditer(text)]:
         name = one[1] or "default"
-        body = _body(text, one.start()) + "".join(_delegations(name, text))
+        body = statement(text, one.start()) + "".join(_delegations(name, text))
         body += f"\nnodes {_NODES.findall(text)}" if one[2].endswith("compile") else ""
         body += f"\nagents=[{_STEP.findall(text)}" if one[2] == "Workflow" else ""
         kind = one[2].removeprefix("new ")
@@ -355,16 +352,16 @@ def _objects(
         if made and _is_exported(path, name, one[0], text):
             found[_object(path, name, framework, body, 20)] = body
     for one in _FACTORY.finditer(text) if path.endswith(".py") and not found else ():
-        body = _body(text, one.start())
+        body = statement(text, one.start())
         makes = re.search(rf"\b(?:{makers})\(", body) is not None and _gives(body, makers)
         if makes and not _wants(one[2]):
             agent = _object(path, f"{one[1]}()", framework, body, 14)
             worded = _is_filled_in(one[1], text)
             found[agent._replace(score=LEAST - 6) if worded else agent] = body
     found = {
-        _unasked(one, state)
-        if (state := _without_question(body, text, states))
-        else one._replace(more=(*one.more, *_who(_state_of(body, text, states), text))): body
+        _unasked(one, others)
+        if (others := other_texts(body, text, states, texts)) is not None
+        else one._replace(more=(*one.more, *who_asks(state_of(body, text, states), text))): body
         for one, body in found.items()
     }
     if _OF_CHATKIT.search(text):
@@ -393,78 +390,9 @@ def _is_filled_in(factory: str, text: str) -> bool:
     return bool(used and "add_argument(" in text and _F_STRING.search(text))
 
 
-_STATE = re.compile(r"\bStateGraph\(\s*(?:state_schema\s*=\s*)?(\w+)")
-_TEXT = re.compile(r"^[ \t]+(\w+)[ \t]*:[ \t]*str\b", re.M)
-_KEPT = r"^class {}\((?:\w+\.)?(?:TypedDict|BaseModel)\b.*\):"
-
-
-def _states(texts: Mapping[str, str]) -> dict[str, str]:
-    """Return the classes of what graphs keep by their names, but those that say it otherwise or of
-    which there are several.
-    """
-    names = {one for text in texts.values() for one in _STATE.findall(text)}
-    found: dict[str, str] = {}
-    for name in sorted(names):
-        own = [text for text in texts.values() if f"class {name}(" in text]
-        kept = re.search(_KEPT.format(name), own[0], re.M) if len(own) == 1 else None
-        if kept:
-            found[name] = _body(own[0], kept.start())
-    return found
-
-
-def _unasked(agent: DeclaredAgent, state: str) -> DeclaredAgent:
+def _unasked(agent: DeclaredAgent, texts: int) -> DeclaredAgent:
     """Return the agent as the last; it is refused unless one text alone could be the question."""
-    texts = [one for one in _TEXT.findall(state) if not (names_a_file(one) or IDENTITY.search(one))]
-    return agent._replace(score=LEAST - 6, refused=None if len(texts) == 1 else FIELDS)
-
-
-def _state_of(body: str, text: str, states: Mapping[str, str]) -> str:
-    """Return a graph's state, the class of it, "" where that is not known."""
-    named = _STATE.search(body)
-    own = re.search(_KEPT.format(named[1]), text, re.M) if named else None
-    return _body(text, own.start()) if own else states.get(named[1], "") if named else ""
-
-
-def _without_question(body: str, text: str, states: Mapping[str, str]) -> str:
-    """Return a graph's state, the class of it, if that has no place for a bare question."""
-    state = _state_of(body, text, states)
-    return "" if _QUESTION.search(state) else state
-
-
-def _who(state: str, text: str) -> Iterator[tuple[str, str]]:
-    """Yield the keys of a graph's state, with values, that say who asks: its nodes read them, and
-    none of them gives them.
-    """
-    for name in _TEXT.findall(state):
-        read = re.search(rf"\bstate\[[\"']{name}[\"']\](?!\s*=[^=])", text)
-        given = re.search(rf"\breturn\s*\{{[^}}]{{0,2000}}[\"']{name}[\"']\s*:", text)
-        if IDENTITY.search(name) and read and not given:
-            yield name, json.dumps("gateval")
-
-
-_INPUT = re.compile(r"\bStateGraph\([^()]{0,300}\binput(?:_schema)?\s*=\s*(\w+)")
-_DEMANDED = re.compile(
-    r"^[ \t]+(\w+)[ \t]*:[ \t]*str\b[ \t]*(?:(?=[\n#])|=[ \t]*(?:\w+\.)?Field\(([^()]{0,2000}))",
-    re.M,
-)
-
-
-def _demanded(text: str, texts: Mapping[str, str]) -> Iterator[tuple[str, str]]:
-    """Yield the texts, with values as JSON, that a graph of a class for its input demands, unless
-    one of them is the question: a bare question fills none of several.
-    """
-    named = _INPUT.search(text)
-    own = [one for one in texts.values() if named and f"class {named[1]}(" in one]
-    kept = re.search(_KEPT.format(named[1]), own[0], re.M) if named and len(own) == 1 else None
-    body = _body(own[0], kept.start()) if kept else ""
-    fields = {
-        one[1]
-        for one in _DEMANDED.finditer(body)
-        if not one[2]
-        or not re.match(r"\s*(?:None\b|[^\s.\w])|.*\bdefault(?:_factory)?\s*=", one[2], re.S)
-    }
-    if len(fields) > 1 and not _QUESTION.search(body):
-        yield from ((one, json.dumps(SOME_TEXT)) for one in sorted(fields))
+    return agent._replace(score=LEAST - 6, refused=None if texts == 1 else FIELDS)
 
 
 def _wants(parameters: str) -> bool:
@@ -477,7 +405,7 @@ def _instances(path: str, text: str, framework: str) -> dict[DeclaredAgent, str]
     found: dict[DeclaredAgent, str] = {}
     for one in _INSTANCE.finditer(text):
         own = re.search(rf"^class {one[2]}\b", text, re.M)
-        method = _ANSWERING.search(_body(text, own.start())) if own else None
+        method = _ANSWERING.search(statement(text, own.start())) if own else None
         if method:
             target = f"{one[1]}.{method[1]}"
             found[DeclaredAgent(path, path, target, framework, (one[1], one[2]), 12)] = ""
@@ -488,7 +416,7 @@ def _delegations(name: str, text: str) -> Iterator[str]:
     """Yield, as hand-overs, the agents that the tools of one run, which Pydantic AI adds to it."""
     for tool in _TOOL.finditer(text):
         if tool[1] == name:
-            end = _NEXT.search(text, text.find("def ", tool.start()))
+            end = NEXT.search(text, text.find("def ", tool.start()))
             part = text[tool.start() : end.start() if end else len(text)]
             yield f"\ntools, agents=[{', '.join(_RUNS.findall(part))}]"
 
@@ -514,12 +442,6 @@ def _is_exported(path: str, name: str, line: str, text: str) -> bool:
     exported = rf"export\s+(?:default\s+{name}\b|\{{[^}}]*\b{name}\b)"
     old = rf"(?:module\.)?exports(?:\.\w+)?\s*=\s*(?:{name}\b|\{{[^}}]*\b{name}\b)"
     return bool(re.search(rf"^(?:{exported}|{old})", text, re.M))
-
-
-def _body(text: str, start: int) -> str:
-    """Return a statement at the top of a module, to the next one."""
-    end = _NEXT.search(text, start)
-    return text[start : end.start() if end else len(text)]
 
 
 def _ranked(

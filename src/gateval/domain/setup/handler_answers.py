@@ -72,6 +72,81 @@ def keys_of(values: Values, routed: Routed) -> list[str]:
     return list(dict.fromkeys([*_typed(values, routed), *keys]))
 
 
+_BEGINS = frozenset(
+    {"add_task", "create_task", "ensure_future", "delay", "apply_async", "enqueue", "send_task"}
+    | {"run_in_executor", "submit", "start_soon", "Thread", "Process", "run_coroutine_threadsafe"}
+)
+"""Calls that start what goes on while a handler answers."""
+
+_GOES = re.compile(
+    r"(?i)^(?:success|ok|status|state|message|detail|error|queued|accepted|started|timestamp\w*"
+    r"|\w*_at|position|progress|(?:\w+_)?(?:id|url|key|uuid)|\w+Id|(?:job|task|run)s?)$"
+)
+"""How keys are called that say how it went, or what the work is called."""
+
+
+def goes_on_without(values: Values, routed: Routed) -> bool:
+    """Whether a handler starts something and answers at once only how that went: a status, or the
+    number of the work.
+    """
+    own = list(_own(routed.function))
+    waited = {id(one.value) for one in own if isinstance(one, ast.Await)}
+    begun = [one for one in own if called_by(one) in _BEGINS and id(one) not in waited]
+    held = {
+        name_of(one.targets[0]) for one in own if isinstance(one, ast.Assign) and one.value in begun
+    }
+    awaited = (one.value for one in own if isinstance(one, ast.Await))
+    named = {name_of(node) for one in awaited for node in ast.walk(one)}
+    returned = [one.value for one in own if isinstance(one, ast.Return)]
+    if not begun or held & named or not returned:
+        return False
+    return all(_says_how_it_went(values, routed, one) for one in returned)
+
+
+def _says_how_it_went(
+    values: Values, routed: Routed, value: ast.expr | None, left: int = MOST_STEPS
+) -> bool:
+    """Whether what is returned has no text but of the handler's own."""
+    if value is None or left <= 0:
+        return value is None
+    if isinstance(value, ast.Tuple) and value.elts:
+        return _says_how_it_went(values, routed, value.elts[0], left - 1)
+    if isinstance(value, ast.Name):
+        made = [
+            one.value
+            for one in _own(routed.function)
+            if isinstance(one, ast.Assign) and name_of(one.targets[0]) == value.id
+        ]
+        return bool(made) and all(_says_how_it_went(values, routed, one, left - 1) for one in made)
+    if isinstance(value, ast.Dict):
+        pairs = list(zip(map(text_of, value.keys), value.values, strict=True))
+    elif isinstance(value, ast.Call) and called_by(value) in _WRAPS and not value.keywords:
+        return bool(value.args) and _says_how_it_went(values, routed, value.args[0], left - 1)
+    elif isinstance(value, ast.Call) and called_by(value) in _WRAPS:
+        content = value.args[0] if value.args else keyword_of(value, "content")
+        if content is not None:
+            return _says_how_it_went(values, routed, content, left - 1)
+        pairs = [(one.arg or "", one.value) for one in value.keywords]
+    elif isinstance(value, ast.Call) and (
+        called_by(value) == "dict" or values.model(routed.path, called_by(value))
+    ):
+        pairs = [(one.arg or "", one.value) for one in value.keywords]
+    else:
+        return False
+    told = (
+        _GOES.search(key) and (key not in {"message", "detail"} or _is_worded(one))
+        for key, one in pairs
+    )
+    return bool(pairs) and all(told)
+
+
+def _is_worded(value: ast.expr) -> bool:
+    """Whether a value is a text of the handler's own."""
+    if isinstance(value, ast.JoinedStr):
+        return any(isinstance(one, ast.Constant) for one in value.values)
+    return bool(text_of(value))
+
+
 def _kind(call: ast.Call) -> str:
     """Return what kind of stream a response is by its media type, "" for any other."""
     named = (keyword_of(call, one) for one in ("media_type", "mimetype", "content_type"))

@@ -34,7 +34,8 @@ class Invocation(NamedTuple):
     `begin` comes before it and `begun` is the path of one whose answer is not known, `login` says
     that it wants what a login gives. `form` says that the body is sent as a form, `stream` which
     kind of stream it answers with, `answer` then the key of each event. `env` are variables that
-    its process has to have, as for a key among `headers`.
+    its process has to have, as for a key among `headers`. `later` is the file of a handler that
+    answers only that it began.
     """
 
     words: tuple[str, ...] = ()
@@ -54,3 +55,4 @@ class Invocation(NamedTuple):
     form: bool = False
     stream: str = ""
     env: tuple[tuple[str, str], ...] = ()
+    later: str = ""

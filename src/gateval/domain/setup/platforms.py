@@ -109,6 +109,15 @@ def begun_by(path: str, method: str = "POST") -> Refusal:
     )
 
 
+def answers_later(file: str, route: str) -> Refusal:
+    """Return why a server cannot be asked whose handler in a file starts its agent and goes."""
+    return Refusal(
+        f"takes the question at `{route.partition('?')[0]}` ({file}) and answers only that it "
+        "began: its agent works in the background, and what it says never stands in the response.",
+        NAMED,
+    )
+
+
 def without_question(body: str) -> Refusal:
     """Return why a handler cannot be asked that reads these keys of its payload, given as JSON."""
     keys = ", ".join(f"`{one}`" for one in json.loads(body))

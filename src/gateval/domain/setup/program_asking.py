@@ -24,6 +24,7 @@ from gateval.domain.setup.platforms import (
     FILE,
     FILLS,
     LOGIN,
+    answers_later,
     begun_by,
     served_otherwise,
     without_question,
@@ -107,6 +108,8 @@ def _as_written(
     silent = written is None and ("{" in asked.route or not (is_flask(text) or asks))
     if written is None and (place := _PLACE.search(asked.route)):
         return asked, begun_by(asked.route[: place.start()])
+    if written and written.later:
+        refused = refused or answers_later(written.later, written.route)
     if written and (written.login or written.begun):
         refused = refused or (LOGIN if written.login else begun_by(written.begun))
     return written or asked, refused or (SILENT if silent else None)

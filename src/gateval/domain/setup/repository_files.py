@@ -9,6 +9,7 @@ from posixpath import basename, dirname, join
 
 from gateval.domain.setup.answering import acts_at_top, has_guard
 from gateval.domain.setup.asked_by_words import reads_arguments, reads_input
+from gateval.domain.setup.crews import CREW_FILES
 from gateval.domain.setup.declared import DECLARING
 from gateval.domain.setup.go_programs import is_go_entry
 from gateval.domain.setup.import_graph import (
@@ -106,7 +107,8 @@ class RepositoryFiles:
         }
         texts = {path: text for path, text in given.items() if path.endswith(ENDINGS)}
         projects = {path: text for path, text in given.items() if basename(path) in PROJECT_TEXTS}
-        declaring = {path: text for path, text in given.items() if basename(path) in DECLARING}
+        named = {*DECLARING, *CREW_FILES}
+        declaring = {path: text for path, text in given.items() if basename(path) in named}
         telling = {path: text for path, text in given.items() if basename(path) in TELLING}
         variables = {path: variables_of(text) for path, text in texts.items()}
         environments = environment_files(declaring)
@@ -123,7 +125,7 @@ class RepositoryFiles:
             )
             for path, text in texts.items()
         }
-        named = {
+        modules = {
             part
             for path in every
             if path.endswith(".py")
@@ -131,7 +133,7 @@ class RepositoryFiles:
         }
         for path, text in texts.items():
             if path.endswith(".py") and not frameworks[path]:
-                frameworks[path] = unknown_library(text, named)
+                frameworks[path] = unknown_library(text, modules)
         return RepositoryFiles(
             texts,
             projects,
@@ -223,7 +225,7 @@ def worth_reading(path: str) -> bool:
 
 def tells_of_project(path: str) -> bool:
     """Whether a file says what a project needs, which programs it has and how they are started."""
-    names = {*PROJECT_TEXTS, *DECLARING, *ENV_EXAMPLES, *TELLING}
+    names = {*PROJECT_TEXTS, *DECLARING, *CREW_FILES, *ENV_EXAMPLES, *TELLING}
     return basename(path) in names and is_own(path)
 
 

@@ -15,7 +15,7 @@ from functools import cached_property
 from typing import Any
 
 from gateval.domain.setup.handler_access import access_of
-from gateval.domain.setup.handler_answers import Told, keys_of, told_of
+from gateval.domain.setup.handler_answers import Told, goes_on_without, keys_of, told_of
 from gateval.domain.setup.handler_routes import Routed, routes_of
 from gateval.domain.setup.invocation import ASKED, MESSAGES, PROMPT, Begin, Invocation
 from gateval.domain.setup.model_values import KINDS, Values, beside, names_identity, needed, plain
@@ -47,6 +47,7 @@ _CHOOSES = re.compile(r"model|provider|mode$|kind|type$|lang|style|tone|level|fo
 
 _NUMBERED = re.compile(r"(conv|conversation|session|thread|chat)_?[iI]d")
 _BEGUN = "gateval-begun"
+_LATER = 8  # what speaks against a handler whose answer is elsewhere
 _BARELY = -4  # the likelihood of a handler that more speaks against than for
 
 _VALIDATES = frozenset({"model_validate", "model_validate_json", "parse_obj", "parse_raw"})
@@ -67,6 +68,9 @@ def asked_as_written(texts: Mapping[str, str], asking: Container[str] = ()) -> I
         for score, asked in _handled(Handler(values, one), posts)
     ]
     score, asked = max(found, key=lambda one: one[0], default=(0, None))
+    later = [one for one in found if one[1].later and one[0] + _LATER > _BARELY]
+    if score <= _BARELY and later:
+        return max(later, key=lambda one: one[0])[1]
     return asked if score > _BARELY else None
 
 
@@ -115,7 +119,7 @@ def _handled(handler: Handler, posts: Mapping[str, Routed]) -> Iterator[tuple[in
     if begun := handler.begun(asked, posts):
         yield score - 3, handler.after(Handler(handler.values, posts[begun]), asked)
     elif method == "post":
-        yield score, asked
+        yield score, asked._replace(later=handler.routed.path if handler.later else "")
     elif "?" in asked.route and asked.field in {*ASKED, "q", "msg"}:
         yield score - 3, asked._replace(method="GET")
 
@@ -314,15 +318,19 @@ class Handler:
         aside = bool(_BESIDE.search(last))
         kinds = [name_of(plain(one.annotation)) for one, _ in arguments(self.routed.function)]
         untyped = kinds == ["Request"] and not self._model_read()
-        status = keyword_of(self.routed.made, "status_code")
-        later = _number(status) == 202  # the answer is elsewhere
         return (
             score
             - 6 * aside
-            - 8 * later
+            - _LATER * self.later
             - 2 * (self.told(asked.field).streams + untyped)
             - 3 * place.count(SOME_TEXT)
         )
+
+    @cached_property
+    def later(self) -> bool:
+        """Whether it answers only that something began, whose answer is elsewhere."""
+        status = keyword_of(self.routed.made, "status_code")
+        return _number(status) == 202 or goes_on_without(self.values, self.routed)
 
     def begun(self, asked: Invocation, posts: Collection[str]) -> str:
         """Return the path of `posts` that makes what a number of this request names, so that it has

@@ -130,7 +130,7 @@ def route_file(path: str, text: str, texts: Mapping[str, str]) -> RouteFile | No
         if len(read) > 1 or is_identity(read[0]):
             return None
         inputs = (read[0],)  # it reads nothing else
-    demanded = _sent_beside(read, plain, texts) | demanded  # what a type says of a key stands
+    demanded = _sent_beside(read, path, plain, texts) | demanded  # what a type says of a key stands
     demanded |= _model_of(read, plain, texts)
     more = tuple(
         (name, json.dumps(value))
@@ -160,13 +160,28 @@ def _messages_of(
 
 _CHATS = re.compile(r"\b(?:useChat|useCompletion|sendMessage|append|handleSubmit)\b")
 _BESIDE = re.compile(r"\bbody\s*:\s*\{")
+_NAMES_A_ROUTE = re.compile(r"[\"'`]/api/[\w/-]+[\"'`?]")
 
 
-def _sent_beside(read: Sequence[str], plain: str, texts: Mapping[str, str]) -> dict[str, str]:
+def _address(path: str) -> str:
+    """Return the path at which a route of a file is asked."""
+    place = re.sub(r"^(?:.*/)?(?:app/routes|app|pages|routes|server)/", "/", f"/{path}")
+    place = re.sub(r"(?:/(?:route|\+server|index))?(?:\.post)?\.\w+$", "", place)
+    return re.sub(r"/\([^)]*\)", "", place)
+
+
+def _sent_beside(
+    read: Sequence[str], path: str, plain: str, texts: Mapping[str, str]
+) -> dict[str, str]:
     """Return the keys that a page of the AI SDK sends beside its messages, and that a route reads
-    and does not make up for.
+    and does not make up for. A page that names other routes alone calls none of this path.
     """
-    pages = [one for one in texts.values() if _CHATS.search(one)]
+    own = re.compile(rf"[\"'`]{re.escape(_address(path))}[\"'`?]")
+    pages = [
+        one
+        for one in texts.values()
+        if _CHATS.search(one) and (own.search(one) or not _NAMES_A_ROUTE.search(one))
+    ]
     sent = {
         key.partition(":")[0].strip()
         for page in pages

@@ -21,7 +21,7 @@ from gateval.domain.setup.other_work import (
     page_of,
     template_of,
 )
-from gateval.domain.setup.platforms import PLATFORM, asks_a_model, is_handler
+from gateval.domain.setup.platforms import FIELDS, PLATFORM, asks_a_model, is_handler
 from gateval.domain.setup.program import FoundProgram, is_asked, streams_only
 from gateval.domain.setup.repository_files import RepositoryFiles
 
@@ -32,13 +32,16 @@ def with_cause(
     """Return the program; one that takes no question here is refused by where it takes them, and
     comes after what can be asked in another folder.
     """
+    if program.refused == FIELDS and (page := _page_around(program, around)):
+        return page
     if program.refused not in {MUTE, UNSTARTED, SILENT} or program.path not in around.texts:
         return program
     near = around.below(program.root)
     others = (one.score for one in programs if one.refused is None and one.root != program.root)
     score = min(program.score, *(score - 1 for score in others), program.score)
     why = channel_of("\n".join(around.texts[one] for one in near))
-    hosts = ((one, host_of(around.texts[one])) for one in near if not why)
+    asking = sorted(near, key=lambda one: not around.frameworks[one])  # that takes the question
+    hosts = ((one, host_of(around.texts[one])) for one in asking if not why)
     path, why = next(((one, host) for one, host in hosts if host), (program.path, why))
     if program.refused in {UNSTARTED, MUTE} and not why:
         why = _flows_of(around.texts[path])
@@ -54,6 +57,15 @@ _SOCKETS = re.compile(
     re.M,
 )
 """A server in Python that takes messages over WebSocket."""
+
+
+def _page_around(program: FoundProgram, around: RepositoryFiles) -> FoundProgram | None:
+    """Return a graph as the page that fills its state, in its file or one that imports it."""
+    for path in sorted(around.texts, key=lambda one: (one != program.path, one.count("/"), one)):
+        why = page_of(around.texts[path]) if path.endswith(".py") else None
+        if why and program.path in around.reach.from_(path):
+            return program._replace(path=path, refused=why, target="", language="")
+    return None
 
 
 def _without_bridge(program: FoundProgram, around: RepositoryFiles) -> Refusal | None:
@@ -87,7 +99,15 @@ def asked_elsewhere(around: RepositoryFiles) -> list[FoundProgram]:
     """Return the program that is asked elsewhere, as on a page or over WebSocket, or that answers
     by a model of its own, if there is one.
     """
-    nearest = sorted(around.texts, key=lambda one: (names_other_work(one), one.count("/"), one))
+    nearest = sorted(
+        around.texts,
+        key=lambda one: (
+            names_other_work(one),
+            not around.frameworks[one],
+            one.count("/"),
+            one,
+        ),
+    )
     for cause in (_own_way, host_of, _works_for_others, client_in, unknown_in):
         for path in nearest:
             if why := cause(around.texts[path]):

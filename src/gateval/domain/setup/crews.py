@@ -1,0 +1,155 @@
+"""What crews and flows of CrewAI are given: their inputs, and whether a question is among them.
+
+What a program says is read, never run. Pure.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from posixpath import basename, commonpath, dirname
+from typing import NamedTuple
+
+from gateval.domain.setup.openapi import SOME_TEXT, is_identity, takes_question
+from gateval.domain.setup.other_work import Refusal
+from gateval.domain.setup.python_text import statement
+
+CREW_FILES = ("agents.yaml", "tasks.yaml")
+"""Files in which a crew's agents and tasks stand, with the names of its inputs in brackets."""
+
+NOT_GIVEN = Refusal(
+    "is a flow whose steps read nothing that it is given as it begins (its topic is written into "
+    "it), so nothing in it reads a question.",
+    "Name what answers, `gateval init FILE:OBJECT`: a crew or an agent of the flow, or a function "
+    "that takes the question (docs/guides/bridges.md).",
+)
+
+
+class Given(NamedTuple):
+    """What a bridge gives beside the prompt: fields that take the question too, and others with
+    values as JSON. `refused` says why no question goes in.
+    """
+
+    inputs: tuple[str, ...] = ()
+    more: tuple[tuple[str, str], ...] = ()
+    refused: Refusal | None = None
+
+
+_INPUTS = re.compile(r"\binputs\s*(?::[^=\n]{1,80})?[=:]\s*\{([^{}]{0,4000})\}")
+_INPUT_OF_CREW = re.compile(
+    r"^\s*[\"'](\w+)[\"']\s*:\s*(?:[\"']([^\"'\n]{0,400})[\"']\s*(?:,|$))?", re.M
+)
+_PLACE = re.compile(r"\{([A-Za-z_]\w*)\}")
+_FREE = re.compile(
+    r"descri|topic|subject|request|goal|idea|requirement|project|detail|problem|theme"
+)
+"""How inputs are called that hold what somebody wants, in words of their own."""
+
+
+def given_to_crew(
+    name: str, file: str, texts: Mapping[str, str], configs: Mapping[str, str]
+) -> Given:
+    """Return what the crew of a class in a file is given: the names in its own files, with the
+    values of the program that starts it, or what that gives where no file is beside the class.
+    """
+    named = dict(_kicked_off(name, file, texts))
+    own = [text for path, text in configs.items() if _is_beside(path, file)]
+    places = dict.fromkeys(one for text in own for one in _PLACE.findall(text))
+    if own:
+        named = {one: named.get(one, "") for one in places}
+    if len(named) < 2:  # one input alone is the question, whatever it is called
+        return Given()
+    asked = _asked(named)
+    more = {one: said or SOME_TEXT for one, said in named.items() if one != asked}
+    return Given(more=tuple((one, json.dumps(said)) for one, said in more.items()))
+
+
+def _asked(names: Iterable[str]) -> str:
+    """Return the input that takes the question, "" for none."""
+    some = [one for one in names if takes_question(one) or one in {"topic", "task"}]
+    free = [one for one in names if _FREE.search(one.lower()) and not is_identity(one)]
+    return next(iter([*some, *free]), "")
+
+
+def _is_beside(path: str, file: str) -> bool:
+    """Whether a file of a crew's agents or tasks is that of the class in another one."""
+    folder = dirname(file)
+    return dirname(path) in {folder, f"{folder}/config".lstrip("/")}
+
+
+def _kicked_off(name: str, file: str, texts: Mapping[str, str]) -> Iterator[tuple[str, str]]:
+    """Yield the inputs that the nearest program that starts a crew gives it."""
+    starts = rf"\b{name}\("
+    using = [one for one, text in texts.items() if re.search(starts, text) and ".kickoff" in text]
+    for path in sorted(using, key=lambda one: (_far(one, file), one)):
+        text = texts[path]
+        begun = re.search(rf"\b{name}\(\)[^;]{{0,200}}?\.kickoff\w*\(", text)
+        inline = _INPUTS.match(text, _blanks(text, begun.end())) if begun else None
+        if found := [inline[1]] if inline else _INPUTS.findall(text)[:1]:
+            yield from _INPUT_OF_CREW.findall(found[0].replace(", ", ",\n"))
+            return
+
+
+def _blanks(text: str, start: int) -> int:
+    return start + len(text[start:]) - len(text[start:].lstrip())
+
+
+def _far(path: str, file: str) -> tuple[int, int]:
+    """Return how far a file is from another: folders up to the one of both, then those down."""
+    here, there = dirname(file), dirname(path)
+    both = commonpath([f"/{here}", f"/{there}"]).strip("/")
+    steps = [len(one.split("/")) if one else 0 for one in (here, there, both)]
+    return steps[0] - steps[2], steps[1] - steps[2]
+
+
+_KEPT = re.compile(r"^class \w+\((?:\w+\.)?Flow\[(\w+)\]", re.M)
+_MODEL = r"^class {}\((?:\w+\.)?BaseModel\b[^\n]*\):"
+_FIELD = re.compile(r"^[ \t]+(\w+)[ \t]*:[ \t]*([\w\[\]|. ]+)(?:=[ \t]*([^\n#]+))?", re.M)
+_USE = re.compile(
+    r"\bself\.state(?:\.(\w+)\b|\[[\"'](\w+)[\"']\]|\.get\(\s*[\"'](\w+)[\"'])(\s*[+|]?=(?!=))?"
+)
+_OTHERWISE = re.compile(
+    r"\bself\.state\s*[,)]|\*\*self\.state|\bself\.state\.(?:model_dump|dict|copy|items)\(|\binput\("
+    r"|trigger_payload|\bself\.(?:inputs|input_state|_inputs)\b|\bdef __init__\("
+)
+_USUAL = ("prompt", "question", "query", "message", "user_input", "input", "topic", "task")
+
+
+def given_to_flow(text: str, start: int, texts: Mapping[str, str]) -> Given:
+    """Return what the flow that begins at a place of a text is given, as far as its steps tell."""
+    body = statement(text, start)
+    kept = _KEPT.match(body)
+    if _OTHERWISE.search(body) or (not kept and "Flow[" in body[:200]):
+        return Given()
+    fields: dict[str, tuple[str, str]] = {}
+    if kept:
+        own = [one for one in texts.values() if re.search(_MODEL.format(kept[1]), one, re.M)]
+        made = re.search(_MODEL.format(kept[1]), own[0], re.M) if len(own) == 1 else None
+        if not made:
+            return Given()
+        model = statement(own[0], made.start())
+        fields = {name: (kind.strip(), said) for name, kind, said in _FIELD.findall(model)}
+    used = [(one[1] or one[2] or one[3], bool(one[4])) for one in _USE.finditer(body)]
+    made_here = {name for name, sets in used if sets}
+    read = [name for name in dict.fromkeys(name for name, _ in used) if name not in made_here]
+    read = [one for one in read if one != "id" and (not kept or one in fields)]
+    texts_read = [one for one in read if not kept or "str" in fields[one][0]]
+    if not read or (kept and not texts_read):
+        return Given(refused=NOT_GIVEN)
+    plain = [one for one in texts_read if not is_identity(one)] or texts_read
+    asked = next((one for one in _USUAL if one in plain), plain[0])
+    left = [one for one in texts_read if one != asked]
+    more = tuple((one, json.dumps(SOME_TEXT)) for one in left if _is_empty(fields.get(one)))
+    inputs = () if asked == "prompt" and not more else (asked,)
+    return Given(inputs=inputs, more=more)
+
+
+def _is_empty(field: tuple[str, str] | None) -> bool:
+    """Whether a field has no value of its own."""
+    return field is None or field[1].strip() in {"", '""', "''", "None"}
+
+
+def is_crew_file(path: str) -> bool:
+    """Whether a file has agents or tasks of a crew by its name."""
+    return basename(path) in CREW_FILES

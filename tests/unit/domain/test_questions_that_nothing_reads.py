@@ -1,0 +1,138 @@
+"""Answers that never come, questions that nothing reads, and inputs that stand elsewhere."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from gateval.domain.setup.crews import NOT_GIVEN
+from tests.unit.domain.test_handlers import ASK
+from tests.unit.domain.test_programs_of_strangers import found
+from tests.unit.domain.test_request_models import TOP
+
+SERVER = f"import openai, asyncio\n{TOP}{ASK}"
+BEGUN = "@app.post('/ask')\nasync def f(ask: Ask, tasks: BackgroundTasks):\n"
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "    tasks.add_task(go, ask.question)\n    return {'success': True}\n",
+        "    async def go(): ...\n    asyncio.create_task(go())\n    return Begun(job_id=1)\n",
+        "    job = go.delay(ask.question)\n    said = {'task_id': job.id, 'message': f'began {job.id}'}\n    return JSONResponse(content=said)\n",
+        "    threading.Thread(target=go).start()\n    return jsonify({'status': 'queued'}), 202\n",
+    ],
+    ids=["task", "coroutine", "job", "thread"],
+)
+def test_a_route_that_answers_only_that_it_began_is_refused_by_its_file_and_path(body: str) -> None:
+    model = "class Begun(BaseModel):\n    job_id: int\n"
+    (program,) = found({"main.py": SERVER + model + BEGUN + body})
+    assert program.refused
+    assert program.refused.why.startswith("takes the question at `/ask` (main.py) and answers only")
+    other = "@app.post('/chat')\ndef g(ask: Ask):\n    return {'answer': run(ask.question)}\n"
+    (program,) = found({"main.py": SERVER + model + BEGUN + body + other})
+    assert (program.invocation.route, program.refused) == ("/chat", None)
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "    said = await go(ask.question)\n    tasks.add_task(log)\n    return {'message': said}\n",
+        "    work = asyncio.create_task(go())\n    return {'status': 'ok', 'answer': await work}\n",
+        "    said = await asyncio.create_task(go())\n    return said\n",
+    ],
+)
+def test_a_route_that_waits_for_its_answer_is_asked(body: str) -> None:
+    (program,) = found({"main.py": SERVER + BEGUN + body})
+    assert (program.invocation.route, program.refused) == ("/ask", None)
+
+
+GRAPH = """from langgraph.graph import StateGraph
+{imports}
+class Health(BaseModel):
+    messages: list
+    reading: dict
+def look(state: Health):
+    return {{'reading': measure({read})}}
+def make_graph():
+    graph = StateGraph(Health)
+    graph.add_node("look", look)
+    return graph.compile()
+"""
+PAGE = "import gradio as gr\n{}\ndef draw(): ...\n"
+
+
+def test_a_graph_whose_nodes_read_no_question_is_refused_as_the_page_that_fills_its_state() -> None:
+    silent = GRAPH.format(imports="import gradio as gr", read="state.reading")
+    (program,) = found({"desk.py": silent})
+    assert (program.path, program.target) == ("desk.py", "")
+    assert program.refused
+    assert "draws a page with Gradio" in program.refused.why
+    files = {
+        "graph.py": silent.replace("import gradio as gr", ""),
+        "page.py": PAGE.format("import graph"),
+    }
+    program = found(files)[0]
+    assert program.refused
+    assert (program.path, "a page with Gradio" in program.refused.why) == ("page.py", True)
+    for read in ("state.messages[-1]", "state['messages']", "ask(state)"):
+        (program,) = found({"graph.py": GRAPH.format(imports="", read=read)})
+        assert (program.target, program.refused) == ("graph.py:make_graph()", None)
+
+
+FLOW = """from crewai.flow.flow import Flow, start
+class Kept(BaseModel):
+    topic: str = ""
+    audience: str = ""
+    post: str = "none"
+class Post(Flow[Kept]):
+    @start()
+    def begin(self):
+{body}
+"""
+
+
+@pytest.mark.parametrize(
+    ("body", "inputs", "more", "refused"),
+    [
+        ("        self.state.topic = 'cars'\n        self.state.post = go(self.state.topic)", (), (), NOT_GIVEN),
+        ("        return go(self.state.topic)", ("topic",), (), None),
+        ("        return go(self.state.audience)", ("audience",), (), None),
+        ("        return go(self.state.topic, self.state.audience)", ("topic",), (("audience", '"gateval"'),), None),
+        ("        return go(self.state)", (), (), None),
+    ],
+    ids=["writes its own", "reads one", "reads another", "reads two", "hands on"],
+)  # fmt: skip
+def test_a_flow_is_given_what_its_steps_read_of_its_state_and_refused_where_that_is_nothing(
+    body: str, inputs: tuple[str, ...], more: tuple[tuple[str, str], ...], refused: object
+) -> None:
+    (program,) = found({"main.py": FLOW.format(body=body)})
+    assert (program.inputs, program.more, program.refused) == (inputs, more, refused)
+
+
+CREW = "from crewai import Crew\nfrom crewai.project import CrewBase\n@CrewBase\nclass Plan:\n    def crew(self):\n        return Crew()\n"
+BEGIN = "from desk.crew import Plan, Other\nOther().crew().kickoff(inputs={'other': 'x'})\nPlan().crew().kickoff(inputs={'domain': 'shop.example', 'topic': x})\n"
+
+
+def test_a_crew_is_given_what_a_program_elsewhere_gives_and_all_that_its_own_files_name() -> None:
+    files = {"src/desk/crews/plan/crew.py": CREW, "src/desk/main.py": BEGIN}
+    program = next(one for one in found(files) if one.target)
+    assert {name: json.loads(said) for name, said in program.more} == {"domain": "shop.example"}
+    config = {
+        "src/desk/crews/plan/config/tasks.yaml": "a:\n  description: About {topic} in {year} for {domain}.\n"
+    }
+    program = next(one for one in found({**files, **config}) if one.target)
+    more = {name: json.loads(said) for name, said in program.more}
+    assert more == {"domain": "shop.example", "year": "gateval"}
+
+
+def test_of_several_files_of_a_platform_the_one_that_asks_a_model_is_named() -> None:
+    files = {
+        "work/a-stream.ts": "import { streams } from '@trigger.dev/sdk';\nexport const a = streams.define({});\n",
+        "work/task.ts": "import { query } from '@anthropic-ai/claude-agent-sdk';\nimport { task } from '@trigger.dev/sdk';\nexport const b = task({ run: async ({ question }) => query({ prompt: question }) });\n",
+        "package.json": "{}",
+    }
+    (program,) = found(files)
+    assert program.refused
+    assert (program.path, "Trigger.dev" in program.refused.why) == ("work/task.ts", True)
