@@ -49,6 +49,7 @@ def test_a_route_that_waits_for_its_answer_is_asked(body: str) -> None:
 
 
 GRAPH = """from langgraph.graph import StateGraph
+from langchain_core.messages import AIMessage
 {imports}
 class Health(BaseModel):
     messages: list
@@ -107,7 +108,10 @@ class Post(Flow[Kept]):
 def test_a_flow_is_given_what_its_steps_read_of_its_state_and_refused_where_that_is_nothing(
     body: str, inputs: tuple[str, ...], more: tuple[tuple[str, str], ...], refused: object
 ) -> None:
-    (program,) = found({"main.py": FLOW.format(body=body)})
+    crew = CREW.replace("Plan", "Part")
+    flow = FLOW.format(body=body).replace("Flow, start", "Flow, start\nfrom crew import Part")
+    program, *others = found({"main.py": flow, "crew.py": crew})
+    assert not (refused and others)
     assert (program.inputs, program.more, program.refused) == (inputs, more, refused)
 
 

@@ -53,7 +53,8 @@ def other_texts(
         return None
     some = [one for one in _TEXT.findall(state) if not (names_a_file(one) or IDENTITY.search(one))]
     if asked:  # and none of them read
-        return sum(_is_read(one, read or "") for one in some)
+        whole = read or ""
+        return sum(_is_read(one, whole) and not _is_set(one, whole) for one in some)
     return len(some)
 
 
@@ -88,13 +89,19 @@ def _reading(body: str, text: str, texts: Mapping[str, str]) -> str | None:
 
 def _is_read(name: str, text: str) -> bool:
     """Whether a text reads a key or an attribute of this name."""
-    set_to = r"(?!\s*=[^=])"
+    set_to = r"(?!\s*=[^=]|\s+import\b)"
     return bool(
         re.search(
             rf"\[[\"']{name}[\"']\]{set_to}|\.get\(\s*[\"']{name}[\"']|(?<=\w)\.{name}\b{set_to}",
             text,
         )
     )
+
+
+def _is_set(name: str, text: str) -> bool:
+    """Whether a text gives a key or an attribute of a state by this name."""
+    given = rf"\breturn\s*\{{[^}}]{{0,2000}}[\"']{name}[\"']\s*:"
+    return bool(re.search(rf"\bstate(?:\.{name}|\[[\"']{name}[\"']\])\s*=[^=]|{given}", text))
 
 
 def state_of(body: str, text: str, states: Mapping[str, str]) -> str:

@@ -7,6 +7,7 @@ from posixpath import basename, splitext
 
 from gateval.domain.setup.answering import answering_functions, has_guard
 from gateval.domain.setup.asked_by_words import reads_input
+from gateval.domain.setup.crews import NOT_GIVEN
 from gateval.domain.setup.declared import LEAST, DeclaredAgent, declared_agents, leads
 from gateval.domain.setup.found_programs import TELLING, declared_program, program_of
 from gateval.domain.setup.other_work import (
@@ -67,7 +68,7 @@ def find_programs(
     agents = declared_agents(
         around.texts, around.declaring, lambda path: around.frameworks[path], around.framework
     )
-    found = [declared_program(one, around) for one in agents]
+    found = _without_parts([declared_program(one, around) for one in agents], around)
     places = {one.path: around.told[one.path].place for one in found if one.path in around.told}
     first = min(places, key=places.__getitem__, default="")
     found = [
@@ -96,6 +97,13 @@ def find_programs(
     order = {one.path: places.get(one.path, last) for one in found}
     found.sort(key=lambda one: (-one.score, order[one.path], one.path.count("/"), one.path))
     return tuple(found)
+
+
+def _without_parts(found: Sequence[FoundProgram], around: RepositoryFiles) -> list[FoundProgram]:
+    """Return the programs but for the crews of flows which are refused: none is asked alone."""
+    flows = [one.path for one in found if one.refused == NOT_GIVEN]
+    parts = {other for path in flows for other in around.reach.from_(path) if other != path}
+    return [one for one in found if not (one.path in parts and one.framework == "CrewAI")]
 
 
 def _answering(program: FoundProgram, around: RepositoryFiles) -> FoundProgram:
