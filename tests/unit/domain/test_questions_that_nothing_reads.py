@@ -140,3 +140,31 @@ def test_of_several_files_of_a_platform_the_one_that_asks_a_model_is_named() -> 
     (program,) = found(files)
     assert program.refused
     assert (program.path, "Trigger.dev" in program.refused.why) == ("work/task.ts", True)
+
+
+def test_a_server_that_is_written_for_a_newer_python_is_read() -> None:
+    body = '@app.post("/ask")\ndef f(ask: Ask):\n    print(f"{ask.question["a"]} {{x}} {"\\n".join(y)}")\n    return {"answer": go(ask.question)}\n'
+    (program,) = found({"main.py": f"{SERVER}type Some = int\n{body}"})
+    assert (program.invocation.route, program.invocation.answer) == ("/ask", "answer")
+
+
+@pytest.mark.parametrize(
+    ("shown", "words"),
+    [
+        ('--"What now?"', ("--{{ prompt }}",)),
+        ('--ask="What now?" --fast', ("--ask={{ prompt }}", "--fast")),
+        ('"What now?"', ("{{ prompt }}",)),
+    ],
+)
+def test_a_question_behind_an_option_is_asked_behind_it(shown: str, words: tuple[str, ...]) -> None:
+    text = "import openai, sys\ndef main():\n    go(sys.argv)\nif __name__ == '__main__':\n    main()\n"
+    (program,) = found({"main.py": text, "README.md": f"    python main.py {shown}\n"})
+    assert program.invocation.words == words
+
+
+def test_a_command_that_takes_a_sentence_comes_before_equal_agents_of_its_file() -> None:
+    text = "import click\nfrom strands import Agent\nreader = Agent(tools=[])\nwriter = Agent(tools=[])\n@click.group()\ndef cli(): ...\n@cli.command()\n@click.argument('query')\ndef explain(query):\n    writer(reader(query))\nif __name__ == '__main__':\n    cli()\n"
+    readme = {"README.md": "    uv run main.py explain 'SELECT 1 FROM a WHERE b > 2' > out.txt\n"}
+    assert found({"main.py": text})[0].target
+    first, *_ = found({"main.py": text, **readme})
+    assert first.command[-3:] == ("main.py", "explain", "{{ prompt }}")

@@ -9,6 +9,7 @@ from functools import lru_cache
 from posixpath import basename, dirname, join, splitext
 
 from gateval.domain.setup.node_imports import NodeImports
+from gateval.domain.setup.python_text import in_older_words
 
 _PLAIN_IMPORT = re.compile(r"^[ \t]*import[ \t]+([\w., \t]+)", re.M)
 _FROM_IMPORT = re.compile(r"^[ \t]*from[ \t]+([\w.]+)[ \t]+import[ \t]*\(?[ \t]*([\w, \t]*)", re.M)
@@ -25,11 +26,15 @@ MOST_REACHED = 150
 
 @lru_cache(maxsize=512)
 def python_tree(text: str) -> ast.Module | None:
-    """Return a Python file as parsed, which is kept; None where it cannot be."""
-    try:
-        return ast.parse(text)
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
-        return None
+    """Return a Python file as parsed, which is kept; None where it cannot be. One that is written
+    for a newer Python than this is read, too.
+    """
+    for written in (lambda: text, lambda: in_older_words(text)):
+        try:
+            return ast.parse(written())
+        except (SyntaxError, ValueError, RecursionError, MemoryError):
+            continue
+    return None
 
 
 def python_modules(text: str) -> set[str]:

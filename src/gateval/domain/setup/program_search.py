@@ -175,9 +175,12 @@ def _is_told(
 ) -> bool:
     """Whether people are told to start the program rather than the agents that were found: a
     command with a sentence, or for one that asks the agents, of which none leads or all are graphs,
-    whose state it fills, any. Where all of them are classes, the name of a command will do.
+    whose state it fills, any. Where all of them are classes, the name of a command will do. One
+    with a sentence comes before several agents of its own file, too, of which none leads.
     """
     told = around.told.get(path)
+    if lone and len(peers) > 1 and set(peers.values()) == {path} and told and told.words:
+        return not told.file
     classes = all(one.rpartition(":")[2][:1].isupper() for one in peers)
     if classes and (path in around.declared or (told and told.words)):
         return True

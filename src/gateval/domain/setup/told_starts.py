@@ -39,7 +39,8 @@ _SCRIPT = re.compile(r"\b(?:npm|pnpm|yarn|bun)(?: +run)? +(start|dev|chat|agent|
 _MARKS = re.compile(r"[\"',\[\]]+")
 _WORD = re.compile(r"[\w./:@=,+-]+")
 _QUOTED = re.compile(r"[\"']([^\"'\n]+)[\"']")
-_ENDS = re.compile(r"[`|&;>\n]| #")
+_LINE = re.compile(r"""(?:"[^"\n`]*"|'[^'\n`]*'|(?! \#)[^`|&;>\n])*""")
+"""What belongs to a command: all up to a mark of the shell that stands in no quotes."""
 _MOST_WORDS = 12
 _MOST_TOML = 60_000
 
@@ -127,7 +128,8 @@ def _scripts(text: str, folder: str, projects: Mapping[str, str]) -> Iterator[tu
 def _rest(text: str, start: int) -> str:
     """Return what stands behind a command on its line, which may go on below it."""
     rest = text[start : start + 1_000].replace("\\\n", " ")
-    return _ENDS.split(rest, maxsplit=1)[0] if rest.startswith(" ") else ""
+    found = _LINE.match(rest) if rest.startswith(" ") else None
+    return found[0] if found else ""
 
 
 def _asking(line: str) -> tuple[tuple[str, ...], str]:
@@ -149,7 +151,17 @@ def _asking(line: str) -> tuple[tuple[str, ...], str]:
         return (), ""
     files = [one for one in placed if not asked and _DOCUMENT.fullmatch(one)][:1]
     shown = [*asked, *files]
-    return tuple(PROMPT if one in shown else one for one in words if shown), "".join(files)
+    placed_there = (_placed(one) if one in shown else one for one in words if shown)
+    return tuple(placed_there), "".join(files)
+
+
+_OPTION = re.compile(r"--?(?:[\w-]+=)?")
+
+
+def _placed(word: str) -> str:
+    """Return a word with the question for what stands in it behind an option: `--ask="What?"`."""
+    option = _OPTION.match(word)
+    return f"{option[0] if option else ''}{PROMPT}"
 
 
 def _places(named: str, folder: str) -> Iterator[str]:
