@@ -29,12 +29,14 @@ def python_tree(text: str) -> ast.Module | None:
     """Return a Python file as parsed, which is kept; None where it cannot be. One that is written
     for a newer Python than this is read, too.
     """
-    for written in (lambda: text, lambda: in_older_words(text)):
-        try:
-            return ast.parse(written())
-        except (SyntaxError, ValueError, RecursionError, MemoryError):
-            continue
-    return None
+    return _parsed(text) or _parsed(in_older_words(text))
+
+
+def _parsed(text: str) -> ast.Module | None:
+    try:
+        return ast.parse(text)
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return None
 
 
 def python_modules(text: str) -> set[str]:
