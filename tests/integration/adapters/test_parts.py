@@ -10,10 +10,11 @@ import pytest
 from gateval.adapters.parts import MOST_PARTS, opened_parts
 from gateval.adapters.store import StoreReader, TrialStore
 from gateval.app.run.parts import read_part
+from gateval.app.run.trial_lines import TrialLines
 from gateval.domain.plan.plan import Plan
 from gateval.domain.results.results import ResultsPart, digest_of
 from gateval.domain.tree import Revision
-from gateval.domain.trials.kept import KeptSteps, Sharing, tells_errors
+from gateval.domain.trials.kept import KeptSteps, tells_errors
 from gateval.domain.trials.trace import Step, StepKind, Trace
 from gateval.domain.trials.trial import Outcome, Side, Trial, TrialKey
 from gateval.errors import StageFileError
@@ -121,7 +122,7 @@ WRITTEN = b"".join(part_pieces(PART))
 
 def read_one(folder: Path, content: bytes) -> ResultsPart:
     put(folder, content)
-    (found,) = (read_part(one, Sharing()) for one in opened_parts(folder, NAME, limit=100_000))
+    (found,) = (read_part(one, TrialLines()) for one in opened_parts(folder, NAME, limit=100_000))
     return found
 
 

@@ -29,6 +29,7 @@ from gateval.app.run.context import (
 from gateval.app.run.parts import read_part
 from gateval.app.run.recording import Taping
 from gateval.app.run.shards import claim_limit
+from gateval.app.run.trial_lines import TrialLines
 from gateval.app.run.views import PART_FILE, TRIGGER_FILE
 from gateval.domain.decision.decision import Report
 from gateval.domain.forge.check_run import Room
@@ -56,7 +57,6 @@ from gateval.domain.results.resume import Resumed
 from gateval.domain.results.rounds import one_part, said_by
 from gateval.domain.results.shards import busy_seconds
 from gateval.domain.text import LINES, markdown
-from gateval.domain.trials.kept import Sharing
 from gateval.domain.verdicts import GateVerdict
 from gateval.errors import GatevalError, StageFileError, UsageError
 from gateval.events import Listener
@@ -118,9 +118,9 @@ def stored_results(context: ActionContext, plan: Plan, run: str, *, sealed: bool
     info = RunInfo(run=run, started_at=context.clock.utc_now(), gateval=__version__)
     if plan.nothing:
         return Results(plan=plan, info=info)
-    there, sharing = opened_parts(_folder(context), PART_FILE, limit=claim_limit(plan)), Sharing()
+    there, known = opened_parts(_folder(context), PART_FILE, limit=claim_limit(plan)), TrialLines()
     measured = plan.replace(evals=tuple(one.measured_anew for one in plan.evals))
-    parts = [read_part(one, sharing) for one in there]
+    parts = [read_part(one, known) for one in there]
     refuse_replayed(parts)
     environ = context.settings.environ
     plan = plan.replace(allowance=next((one.allowance for one in parts if one.allowance), None))

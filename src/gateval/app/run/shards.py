@@ -18,6 +18,7 @@ from gateval.adapters.parts import opened_parts
 from gateval.app.run.context import taken_by
 from gateval.app.run.parts import read_part
 from gateval.app.run.sealing import MeasuredRun, opened_part, sealed_part, with_sealed
+from gateval.app.run.trial_lines import TrialLines
 from gateval.app.run.views import PART_FILE
 from gateval.domain.calibration import CalibrationReplay
 from gateval.domain.manifests.gate_config import ProviderRate
@@ -36,7 +37,6 @@ from gateval.domain.results.shards import (
     shards_for,
     shared_plan,
 )
-from gateval.domain.trials.kept import Sharing
 from gateval.domain.trials.trial import Trial, TrialKey
 from gateval.engine.stage import Stage, whole_run
 from gateval.errors import UsageError
@@ -128,8 +128,8 @@ def parts_in(
         return own is not None and where is not None and where[0] == own[0] and where != own
 
     how: dict[str, Any] = {"limit": claim_limit(plan), "none": none, "skips": skips}
-    sharing = Sharing()
-    parts = [read_part(one, sharing) for one in opened_parts(folder, PART_FILE, **how)]
+    known = TrialLines()
+    parts = [read_part(one, known) for one in opened_parts(folder, PART_FILE, **how)]
     if not replays:
         refuse_replayed(parts)
     return [

@@ -30,6 +30,11 @@ def steps_json(steps: Sequence[Step]) -> bytes:
     return steps.json() if isinstance(steps, KeptSteps) else _steps().dump_json(tuple(steps))
 
 
+def read_steps(written: bytes) -> tuple[Step, ...]:
+    """Read steps of JSON; raises `ValueError` for anything else."""
+    return _steps().validate_json(written)
+
+
 def tells_errors(steps: Sequence[Step]) -> bool:
     """Whether one of the steps is an error; they are read where nobody knows."""
     known = steps.errors if isinstance(steps, KeptSteps) else None
@@ -73,7 +78,7 @@ class KeptSteps(Sequence[Step]):
 
     def read(self) -> tuple[Step, ...]:
         """Read the steps."""
-        return _steps().validate_json(self.json())
+        return read_steps(self.json())
 
     def __len__(self) -> int:
         return self.length
@@ -98,7 +103,8 @@ class KeptSteps(Sequence[Step]):
 _SHARED = 20_000
 """Different parts that are remembered at most."""
 
-_TRIAL_FIELDS, _TRACE_FIELDS = (set(kind.model_fields) for kind in (Trial, Trace))
+TRIAL_FIELDS, TRACE_FIELDS = (set(kind.model_fields) for kind in (Trial, Trace))
+"""The names of all fields, one set for all values."""
 
 
 class Sharing:
@@ -119,20 +125,20 @@ class Sharing:
             "usage": usage,
             "judge_usage": self._value(trial.judge_usage),
             "lost_usage": self._value(trial.lost_usage),
-            "reason": self._one(trial.reason),
-            "output": self._one(trial.output),
+            "reason": self.one(trial.reason),
+            "output": self.one(trial.output),
             "score": self._number(trial.score),
         }
         if trace is not None and steps is not None:
             seen = usage if trace.usage is trial.usage else self._value(trace.usage)
             told = {**trace.__dict__, "steps": steps, "usage": seen}
-            told |= {"models": self._one(trace.models), "waited": self._number(trace.waited)}
-            parts["trace"] = Trace.of_kept(told, _TRACE_FIELDS)
-        return Trial.of_kept(parts, _TRIAL_FIELDS)
+            told |= {"models": self.one(trace.models), "waited": self._number(trace.waited)}
+            parts["trace"] = Trace.of_kept(told, TRACE_FIELDS)
+        return Trial.of_kept(parts, TRIAL_FIELDS)
 
     def _named(self, key: TrialKey) -> TrialKey:
         """Return the key with names that others have, too: the very same in the run that asked."""
-        evaluation, fixture = self._one(key.eval), self._one(key.fixture)
+        evaluation, fixture = self.one(key.eval), self.one(key.fixture)
         if evaluation is key.eval and fixture is key.fixture:
             return key
         return TrialKey(evaluation, fixture, key.side, key.repetition)
@@ -149,7 +155,8 @@ class Sharing:
         fields = (type(value), *value.__dict__.values())
         return cast("Value", self._known.setdefault(fields, value))
 
-    def _one(self, part: V) -> V:
+    def one(self, part: V) -> V:
+        """Return the one of such a part."""
         if len(self._known) > _SHARED:
             self._known.clear()
         return cast("V", self._known.setdefault(part, part))
