@@ -229,12 +229,46 @@ def test_a_conversation_goes_on_in_the_thread_of_the_framework(
         assert FIRST.encode() in about_second[-1].raw
 
 
+OF_LANGGRAPH = (
+    Bridged("langgraph", "langgraph.json", requirements="repositories/langgraph"),
+    Bridged("node", "asks.mjs", "node"),
+)
+
+
 @pytest.mark.frameworks
-def test_an_interrupt_of_a_graph_is_an_answer_that_the_next_turn_resumes(tmp_path: Path) -> None:
-    one = Bridged("langgraph", "langgraph.json:asks_back", requirements="repositories/langgraph")
-    given, _ = answered(tmp_path, one, "7?", "Yes")
+@pytest.mark.parametrize("turns", [("7?",), ("7?", "Yes")], ids=["once", "turns"])
+@pytest.mark.parametrize("one", OF_LANGGRAPH, ids=["python", "node"])
+def test_an_interrupt_of_a_graph_is_an_answer_that_the_next_turn_resumes(
+    tmp_path: Path, one: Bridged, turns: tuple[str, ...]
+) -> None:
+    name = "asksBack" if one.language == "node" else "asks_back"
+    given, _ = answered(tmp_path, one._replace(target=f"{one.target}:{name}"), *turns)
     assert isinstance(given, Answer), given
-    assert [turn.output for turn in given.turns] == ["Sure about 7?", "You said Yes"]
+    assert given.output == ("Sure about 7?" if len(turns) == 1 else "You said Yes")
+    assert [turn.output for turn in given.turns][:1] == ["Sure about 7?"][: len(turns) - 1]
+
+
+@pytest.mark.frameworks
+@pytest.mark.parametrize("one", OF_LANGGRAPH, ids=["python", "node"])
+def test_a_breakpoint_of_a_graph_ends_a_turn_and_the_next_goes_on_from_it(
+    tmp_path: Path, one: Bridged
+) -> None:
+    given, _ = answered(tmp_path, one._replace(target=f"{one.target}:stops"), "7?", "Go on")
+    assert isinstance(given, Answer), given
+    outputs = [turn.output for turn in given.turns]
+    assert "moved" not in str(outputs[0])
+    assert outputs[1] == "Told 7?, moved"
+
+
+@pytest.mark.frameworks
+def test_a_graph_that_may_wait_for_an_answer_has_a_checkpointer_in_one_turn(
+    tmp_path: Path,
+) -> None:
+    target = "langgraph.json:remembers"
+    one = Bridged("langgraph", target, requirements="repositories/langgraph")
+    given, _ = answered(tmp_path, one, "7?")
+    assert isinstance(given, Answer), given
+    assert given.output == "Asked 7?"
 
 
 @pytest.mark.frameworks

@@ -13,13 +13,36 @@ export class Bridge {
   }
 
   async ask(question) {
-    const pregel = this.graph.lg_is_pregel === true;
-    if (!pregel) return said(await this.graph.invoke(question.asked, this.config));
-    if (question.first && !question.alone && !this.graph.checkpointer) {
-      const found = await this.around.importFrom("@langchain/langgraph", this.around.folder);
+    if (this.graph.lg_is_pregel !== true) return said(await this.graph.invoke(question.asked, this.config));
+    if (question.first && !this.graph.checkpointer) {
+      const found = await this.load();
       if (found) this.graph.checkpointer = new found.MemorySaver();
     }
-    return said(await this.graph.invoke(this.input(question), this.config));
+    const state = await this.graph.invoke(await this.given(question), this.config);
+    const { asked, next } = await this.paused(state);
+    this.waits = asked.length ? "answer" : next.length ? "go" : "";
+    if (asked.length) return asked[0].value ?? asked[0];
+    return said(state) || (next.length ? { next } : "");
+  }
+
+  load() {
+    return this.around.importFrom("@langchain/langgraph", this.around.folder);
+  }
+
+  /** What the graph is given: to one that waits, the answer, or that it may go on. */
+  async given(question) {
+    if (this.waits === "answer") return new (await this.load()).Command({ resume: question.asked });
+    return this.waits === "go" ? null : this.input(question);
+  }
+
+  /** What the graph asks, and the nodes before which it stopped. */
+  async paused(state) {
+    const asked = state?.__interrupt__ ?? [];
+    const stops = this.graph.interruptBefore?.length || this.graph.interruptAfter?.length;
+    const older = !("isInterrupted" in ((await this.load()) ?? {})); // what it asks is in its state alone
+    if (asked.length || !this.graph.checkpointer || !(stops || older)) return { asked, next: [] };
+    const { tasks, next } = await this.graph.getState(this.config);
+    return { asked: tasks.flatMap((task) => task.interrupts ?? []), next };
   }
 
   input(question) {
@@ -48,7 +71,8 @@ function said(state) {
   for (const key of ["output", "answer", "response", "result"]) {
     if (state[key] !== undefined) return text(state[key]);
   }
-  return "content" in state ? text(state) : state;
+  const { __interrupt__, ...rest } = state;
+  return "content" in state ? text(state) : rest;
 }
 
 function text(message) {

@@ -3,36 +3,57 @@
 from __future__ import annotations
 
 import inspect
+import sys
 from typing import Any
 
 
 class Bridge:
-    """Invokes the graph. One without a checkpointer gets one in memory where there are turns, as
-    LangGraph's own server gives it.
+    """Invokes the graph. One without a checkpointer gets one in memory where there are turns, or
+    where it may wait for an answer, as LangGraph's own server gives it. A step costs 0.6 ms more.
     """
 
     def __init__(self, target: Any) -> None:
         self._target = target
         self._graph: Any = None
         self._config: dict[str, Any] = {"configurable": {"thread_id": "gateval"}}
-        self._interrupted = False
+        self._waits = ""
+        self._pauses = False
 
     async def ask(self, question: Any) -> Any:
         """Return the text of the last message, or what else the graph ends with."""
         if self._graph is None:
             self._graph = await _graph_of(self._target)
             _store(self._graph)
-        if question.first and not question.alone and hasattr(self._graph, "checkpointer"):
-            self._remember()
-        if self._interrupted:
+        if question.first and hasattr(self._graph, "checkpointer"):
+            self._pauses = _pauses(self._graph)
+            if self._pauses or not question.alone:
+                self._remember()
+        state = await self._invoked(self._given(question))
+        asked, to_come = _asked(state), ()
+        if self._pauses and not asked:
+            asked, to_come = await self._paused()
+        self._waits = "answer" if asked else "go" if to_come else ""
+        if asked:
+            return getattr(asked[0], "value", asked[0])
+        return _output(state) or ({"next": list(to_come)} if to_come else "")
+
+    def _given(self, question: Any) -> Any:
+        """Return what the graph is given: to one that waits, the answer, or that it may go on."""
+        if self._waits == "answer":
             from langgraph.types import Command
 
-            given: Any = Command(resume=question.asked)
+            return Command(resume=question.asked)
+        return None if self._waits == "go" else self._input(question)
+
+    async def _paused(self) -> tuple[Any, Any]:
+        """Return what the graph asks, which LangGraph before 0.4 tells in its state alone, and the
+        nodes before which it stopped.
+        """
+        if _only_sync(self._graph.checkpointer):
+            state = self._graph.get_state(self._config)
         else:
-            given = self._input(question)
-        state = await self._invoked(given)
-        self._interrupted = isinstance(state, dict) and bool(state.get("__interrupt__"))
-        return _output(state)
+            state = await self._graph.aget_state(self._config)
+        return [one for task in state.tasks for one in task.interrupts], state.next
 
     def _remember(self) -> None:
         if self._graph.checkpointer in (None, False, True):
@@ -142,6 +163,28 @@ def _context(graph: Any) -> dict[str, Any]:
         return {}
 
 
+_NONE: dict[str, Any] = {}
+
+
+def _pauses(graph: Any) -> bool:
+    """Whether a graph may wait for an answer: it has breakpoints, or the program has `interrupt`.
+
+    A middleware of LangChain has it, too, which every agent imports and few use.
+    """
+    if getattr(graph, "interrupt_before_nodes", ()) or getattr(graph, "interrupt_after_nodes", ()):
+        return True
+    interrupt = getattr(sys.modules.get("langgraph.types"), "interrupt", None)
+    return interrupt is not None and any(
+        not name.startswith(("langgraph.", "langchain."))
+        for name, module in list(sys.modules.items())
+        if getattr(module, "__dict__", _NONE).get("interrupt") is interrupt
+    )
+
+
+def _asked(state: Any) -> Any:
+    return state.get("__interrupt__") if isinstance(state, dict) else None
+
+
 def _only_sync(saver: Any) -> bool:
     from langgraph.checkpoint.base import BaseCheckpointSaver
 
@@ -151,9 +194,6 @@ def _only_sync(saver: Any) -> bool:
 def _output(state: Any) -> Any:
     if not isinstance(state, dict):
         return _text(state)
-    asked = state.get("__interrupt__")
-    if asked:
-        return getattr(asked[0], "value", asked[0])
     if state.get("structured_response") is not None:
         return state["structured_response"]
     if state.get("messages"):
