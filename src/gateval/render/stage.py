@@ -16,7 +16,7 @@ from pydantic import JsonValue, ValidationError
 from pydantic_core import ErrorDetails, PydanticSerializationError
 
 from gateval.domain.base import JsonObject, Value, plain_message
-from gateval.domain.manifests.fixture import Fixture
+from gateval.domain.manifests.fixture import AssertionSpec, Fixture
 from gateval.domain.plan.plan import Plan
 from gateval.domain.plan.sealing import is_open
 from gateval.domain.results.results import Results, ResultsPart
@@ -54,6 +54,7 @@ _DEPTH = DEPTH_LIMIT + 20
 """Levels of nesting: those of a tool call's arguments, and those of the results around them."""
 
 V = TypeVar("V", bound=Value)
+K = TypeVar("K")
 
 
 def dump(value: Value, *, indent: int | None = 2) -> str:
@@ -328,22 +329,48 @@ def _evals_in(content: JsonObject) -> list[JsonValue]:
 
 def _put_fixtures(content: JsonObject, fixtures: Mapping[str, Iterable[bytes]], name: str) -> None:
     """Put the fixtures into the plan of results, each as a value."""
+    known: dict[object, object] = {}
     for one in _evals_in(content):
         if isinstance(one, dict) and isinstance(named := one.get("name"), str):
-            made = [_fixture(text, name) for text in fixtures.get(named, ())]
+            made = [_fixture(text, name, known) for text in fixtures.get(named, ())]
             one["fixtures"] = cast("list[JsonValue]", made)
 
 
-def _fixture(text: bytes, name: str) -> Fixture:
+_KNOWN = 20_000
+"""Different parts of fixtures that are remembered at most."""
+
+
+def _fixture(text: bytes, name: str, known: dict[object, object]) -> Fixture:
+    """Return the fixture of this JSON; what it has in common with others is one object: `known`."""
+    if len(known) > _KNOWN:
+        known.clear()
+    content = _parse(text, name, "fixture")
     try:
-        found = Fixture.model_validate(_parse(text, name, "fixture"), by_alias=False, by_name=True)
+        found = Fixture.model_validate(content, by_alias=False, by_name=True)
     except ValidationError as error:
         _refuse(f"{name} is no valid results.v1. {_sentence(error.errors(include_url=False)[0])}")
     parts = {
+        "labels": _one(found.labels, known),
+        "target_agent": known.setdefault(found.target_agent, found.target_agent),
+        "description": known.setdefault(found.description, found.description),
         "input": found.input.lean(),
-        "assertions": tuple(one.lean() for one in found.assertions),
+        "assertions": tuple(_assertion(one, known) for one in found.assertions),
     }
     return found.replace(**parts).lean()
+
+
+def _assertion(found: AssertionSpec, known: dict[object, object]) -> AssertionSpec:
+    parts = {
+        "type": known.setdefault(found.type, found.type),
+        "weight": known.setdefault(found.weight, found.weight),
+        "options": _one(found.options, known),
+    }
+    return found.replace(**parts).lean()
+
+
+def _one(value: K, known: dict[object, object]) -> K:
+    """Return the one of equal JSON, which is told by how it is written."""
+    return cast("K", known.setdefault((type(value), repr(value)), value))
 
 
 def _parse(data: bytes, name: str, version: str) -> dict[str, JsonValue]:

@@ -53,9 +53,9 @@ STATES = tuple(FixtureStatus)
 
 
 class PageData(NamedTuple):
-    """What stands in the page: `lines` as an object, `blocks` by name, compressed."""
+    """What stands in the page: `lines` as JSON, `blocks` by name, compressed."""
 
-    lines: Json
+    lines: str
     blocks: dict[str, str]
 
 
@@ -66,32 +66,48 @@ def page_data(view: ReportView, room: int) -> PageData:
     then one with all others, in the order of `in_order`; the first that does not fit ends it.
     """
     facts = in_order(view.fixtures)
-    pairs = [_pair(one) for one in facts]
     scorers, scores = _scores(view)
-    lines = [_line(one) for one in facts]
-    for line in lines if scorers else ():
-        mine = scores.get((line[0], line[1]), {})
-        line.append([mine.get(name) for name in scorers])
-    while len(text := as_json(lines)) > _LINES:
-        lines = lines[: len(lines) // 2]
+    lines = _lines(facts, scorers, scores)
     blocks = {"agents": _packed(_agents(view.plan))}
-    room -= len(text) + len(blocks["agents"])
-    looked = 0
-    for number, (fact, pair) in enumerate(zip(facts, pairs, strict=True)):
-        looked = number + 1
+    room -= len(",".join(lines)) + len("[]") + len(blocks["agents"])
+    shown: list[Pair] = []
+    for number, fact in enumerate(facts):
+        shown.append(pair := _pair(fact))
         block = _packed(_fixture(view, fact, pair))
         room -= len(block) + _TAG
         if room < 0 or number >= len(lines):
             break
         blocks[f"{number}a"] = block
-    for number, fact in enumerate(facts[:looked] if room >= 0 else ()):
-        if trials := [one for one in (*fact.head, *fact.base) if one not in pairs[number]]:
+    for number, (fact, pair) in enumerate(zip(facts, shown, strict=False) if room >= 0 else ()):
+        others = (one for one in (*fact.head, *fact.base) if all(one is not each for each in pair))
+        if trials := list(others):
             block = _packed([_trial(fact, one) for one in trials])
             room -= len(block) + _TAG
             if room < 0:
                 break
             blocks[f"{number}b"] = block
-    return PageData({**_index(view, lines, len(facts)), "scorers": scorers}, blocks)
+    return PageData(_index(view, lines, scorers, len(facts)), blocks)
+
+
+def _lines(facts: Sequence[FixtureFacts], scorers: Sequence[str], scores: _Scores) -> list[str]:
+    """Return the lines that fit, as JSON: all, or the first half, or the first half of these. None
+    is made behind the first that fits in none.
+    """
+    lines: list[str] = []
+    ends = [len("[")]
+    for fact in facts:
+        if ends[-1] > _LINES:
+            break
+        line = _line(fact)
+        if scorers:
+            mine = scores.get((line[0], line[1]), {})
+            line.append([mine.get(name) for name in scorers])
+        lines.append(as_json(line))
+        ends.append(ends[-1] + len(lines[-1]) + len(","))
+    fitting = len(facts)
+    while fitting > len(lines) or ends[fitting] > _LINES:
+        fitting //= 2
+    return lines[:fitting]
 
 
 _SCORERS = 12
@@ -127,18 +143,18 @@ _TAG = 60
 """Bytes of the element around a block."""
 
 
-def _index(view: ReportView, lines: list[list[Any]], total: int) -> Json:
+def _index(view: ReportView, lines: list[str], scorers: list[str], total: int) -> str:
     plan = view.plan
-    return {
+    first = {
         "run": view.report.results.info.run,
         "states": STATES,
         "evals": [
             {"name": one.name, "shown": one.shown_name, "own": one.own_name, "agent": one.agent}
             for one in plan.evals
         ],
-        "fixtures": lines,
-        "left": total - len(lines),
     }
+    rest = {"left": total - len(lines), "scorers": scorers}
+    return f'{as_json(first)[:-1]},"fixtures":[{",".join(lines)}],{as_json(rest)[1:]}'
 
 
 def _packed(value: Any) -> str:

@@ -18,7 +18,7 @@ from gateval.domain.trials.trial import Assessment, Cause, Trial
 from gateval.domain.verdicts import GateVerdict
 from gateval.render.page.data import LIMIT, STATES, page_data
 from gateval.render.page.spending import dot_plots
-from gateval.render.page.template import as_json, environment, markup, own_file, policy
+from gateval.render.page.template import environment, markup, own_file, policy
 from gateval.render.report.evidence import (
     WORSE,
     Difference,
@@ -372,8 +372,8 @@ def page_pieces(view: ReportView) -> Iterator[str]:
     values = _values(view)
     bare = template.render(**values, lines="", blocks={})
     data = page_data(view, LIMIT - _RESERVE - len(bare.encode()))
-    blocks = {name: markup(block) for name, block in data.blocks.items()}
-    yield from template.generate(**values, lines=markup(as_json(data.lines)), blocks=blocks)
+    blocks = {name: markup(data.blocks.pop(name)) for name in list(data.blocks)}
+    yield from template.generate(**values, lines=markup(data.lines), blocks=blocks)
 
 
 def _values(view: ReportView) -> dict[str, object]:
