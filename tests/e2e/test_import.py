@@ -268,6 +268,34 @@ def test_texts_of_strangers_stay_texts(repo: Repo) -> None:
     assert "1 Agent, 1 more in files of other tools, 1 Eval, 1 fixture" in checked.stdout
 
 
+def test_what_no_fixture_can_say_is_listed_and_not_written(repo: Repo) -> None:
+    said = [{"role": "user", "content": "Where is it?"}, {"role": "assistant", "content": "There."}]
+    rows = [
+        {"input": "What is 2 + 2?", "ideal": ["4", "four"]},
+        {"input": said, "ideal": "There."},
+        {"input": [{"role": "system", "content": "You add up."}], "ideal": "4"},
+        {"input": "Say {{ vars.name }}", "ideal": "Ann"},
+    ]
+    repo.write("rows.jsonl", "\n".join(map(json.dumps, rows)))
+    done = gateval(repo, "import", "openai-evals", "rows.jsonl", "--compare", "contains")
+    assert "1 fixture." in done.stdout
+    last = "the last message has to be the user's: the agent answers it"
+    assert f"rows.jsonl:2 the case (2 times, first here): {last}" in done.stdout
+    assert "rows.jsonl:4 the case: it holds `{{ vars` or `{{ case`, which" in done.stdout
+    assert gateval(repo, "validate").returncode == 0
+
+
+def test_a_list_is_one_answer_where_the_format_does_not_say_that_any_will_do(repo: Repo) -> None:
+    repo.write("rows.jsonl", json.dumps({"input": "Which?", "expected": ["red", "blue"]}))
+    done = gateval(repo, "import", "braintrust", "rows.jsonl", "--compare", "contains")
+    assert "it is no text, which `--compare contains` takes" in done.stdout
+    assert not (repo.path / "rows.gateval.yaml").exists()
+    assert (
+        gateval(repo, "import", "braintrust", "rows.jsonl", "--compare", "equals").returncode == 0
+    )
+    assert gateval(repo, "validate").returncode == 0
+
+
 def test_the_command_knows_every_format() -> None:
     assert ("agentv", *IMPORTS) == IMPORTED
 

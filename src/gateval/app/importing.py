@@ -22,6 +22,8 @@ from gateval.formats.agentv.references import without_ending
 from gateval.formats.agentv.suite_evals import lines_beside
 from gateval.formats.imports.base import Imported, ImportRequest, Left, free_name, slug, written
 from gateval.formats.imports.registry import IMPORTS
+from gateval.formats.native.manifests import read_manifests
+from gateval.formats.native.writing import document_for, manifest_text
 from gateval.render.report.wording import count
 from gateval.safe.sanitize import plain_line
 
@@ -131,7 +133,7 @@ def import_files(
             judge,
             lambda other: _beside(repository, other),
         )
-        imported = IMPORTS[format_].read(request)
+        imported = _readable(IMPORTS[format_].read(request))
         stem = path.rpartition("/")[2].partition(".")[0]
         name = free_name(slug(stem) or "imported", evals)
         names += [name] if imported.cases else []
@@ -154,6 +156,22 @@ def import_files(
         raise UsageError("None of these cases carries over, so nothing was imported.")
     print(f"Next: gateval validate, then gateval run {' '.join(names)}")
     return EXIT_PASS
+
+
+def _readable(imported: Imported) -> Imported:
+    """Return it without the cases that would not be read back as they are, which are left."""
+    known, cases, left = registries(), [], [*imported.left]
+    for case in imported.cases:
+        text = manifest_text([document_for("EvalFixture", "imported", {}, case.spec)])
+        parsed = read_manifests("imported.yaml", text.encode(), known)
+        why = parsed.problems[0].message.rstrip(".") if parsed.problems else ""
+        if parsed.templates:
+            why = "it holds `{{ vars` or `{{ case`, which a fixture would fill in"
+        if why:
+            left.append(Left(case.place, "the case", f"{why[:1].lower()}{why[1:]}"))
+        else:
+            cases.append(case)
+    return imported._replace(cases=cases, left=left)
 
 
 def _agent(asked: str, catalogue: Catalogue) -> str:

@@ -116,12 +116,17 @@ def judged(request: ImportRequest, options: JsonObject) -> JsonObject:
     return {"type": "judge", **options}
 
 
-def compared(request: ImportRequest, expected: JsonValue) -> JsonObject:
-    """Return the assertion on the answer; texts in a list are alternatives. Raises `NotCarried`."""
-    if isinstance(expected, list) and expected and all(isinstance(one, str) for one in expected):
-        if len(expected) == 1:
-            return compared(request, expected[0])
-        return {"type": "any", "assertions": [compared(request, one) for one in expected]}
+def compared(
+    request: ImportRequest, expected: JsonValue, *, alternatives: bool = True
+) -> JsonObject:
+    """Return the assertion on the answer; texts in a list are alternatives, where the format says
+    so. Raises `NotCarried`.
+    """
+    texts = list_of(expected) if alternatives else []
+    if texts and all(isinstance(one, str) for one in texts):
+        if len(texts) == 1:
+            return compared(request, texts[0])
+        return {"type": "any", "assertions": [compared(request, one) for one in texts]}
     if not request.compare:
         raise NotCarried(
             "the file does not say how answers are compared with it: "

@@ -28,6 +28,7 @@ class RowFormat:
 
     `context` is told to judges, `tools` are calls that are expected by name. `refused` are columns
     without which a row is another question, each with the reason; all others are left out.
+    `alternatives` says that a list of expected texts means any of them.
     """
 
     input: str
@@ -36,6 +37,7 @@ class RowFormat:
     context: tuple[str, ...] = ()
     tools: str = ""
     refused: Mapping[str, str] = field(default_factory=dict)
+    alternatives: bool = False
 
     def read(self, request: ImportRequest) -> Imported:
         """Return a case for each row. Raises `InvalidManifests` for a file of other rows."""
@@ -96,7 +98,7 @@ class RowFormat:
         self, request: ImportRequest, row: JsonObject, expected: JsonValue
     ) -> Iterator[JsonObject]:
         if expected not in (None, "", [], {}):
-            yield compared(request, expected)
+            yield compared(request, expected, alternatives=self.alternatives)
         tools = [one.get("name") for one in objects_of(row.get(self.tools))] if self.tools else []
         counts: JsonObject = {}
         for tool in tools:
@@ -136,10 +138,8 @@ def _conversation(messages: list[JsonValue]) -> JsonObject:
         if role not in _ROLES or not isinstance(content, str) or not content:
             raise NotCarried("its messages are more than texts of system, user and assistant")
         said.append({"role": role, "content": content})
-    if len(said) == 1:
-        only = messages[0]
-        text = only.get("content") if isinstance(only, dict) else ""
-        return {"type": "prompt", "payload": {"prompt": text}}
+    if len(said) == 1 and value_at(messages[0], "role") == "user":
+        return {"type": "prompt", "payload": {"prompt": value_at(messages[0], "content")}}
     return {"type": "prompt", "messages": said}
 
 
@@ -147,9 +147,12 @@ _SANDBOX = "a playground would have to be made for it"
 
 _SANDBOXED = dict.fromkeys(("sandbox", "files", "setup"), _SANDBOX)
 INSPECT = RowFormat(
-    "input", "target", refused={"choices": "how they are shown is the solver's", **_SANDBOXED}
+    "input",
+    "target",
+    refused={"choices": "how they are shown is the solver's", **_SANDBOXED},
+    alternatives=True,
 )
-OPENAI_EVALS = RowFormat("input", "ideal")
+OPENAI_EVALS = RowFormat("input", "ideal", alternatives=True)
 DEEPEVAL = RowFormat(
     "input",
     "expected_output",
