@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Collection, Iterable, Mapping
+from functools import lru_cache
 from typing import NamedTuple
 
 COMPOSE_FILES = ("compose.yaml", "compose.yml", "docker-compose.yml", "docker-compose.yaml")
@@ -117,3 +118,61 @@ def _migration(files: Mapping[str, str]) -> tuple[str, ...]:
 
 def _rank(name: str) -> tuple[bool, str]:
     return "migrate" not in name, name
+
+
+_HERE = (
+    r"([a-z][a-z0-9+]{1,30}://)(?:[^/@\"'{\s]{0,80}@)?((?:localhost|127\.0\.0\.1):(\d{2,5})"
+    r"(?:/[^\"'{\s]{0,200})?)[\"']"
+)
+_ASKS_SERVER = re.compile(
+    r"(?:\b(?:sse_client|streamable_?http_?client|\w*Client|\w*[Tt]ransport|\w*MCP\w*|\w*Params)\("
+    r"(?:[^()\"']|[\"']\w+[\"'][ \t]*:){0,200}"
+    r"|\b(?:\w+_)?(?:url|URL|uri|endpoint|ENDPOINT|host)[\"']?[ \t]*(?::[ \t]*str[ \t]*)?[=:][ \t]*"
+    r"|\b(?:requests|httpx|client|session|http)\.(?:get|post|stream|put)\([ \t\n]*"
+    r"|(?:getenv|environ\.get)\([ \t\n]*[\"']\w+[\"'],[ \t\n]*"
+    rf")f?[\"']{_HERE}"
+)
+"""Where a program names a server on its machine that it asks."""
+
+_LISTENS = re.compile(r"(?i)\bport\b[\"']?[ \t]*(?::[ \t]*int[ \t]*)?[=:,][ \t]*[\"']?(\d{2,5})\b")
+_OF_MODELS = {"11434"}
+"""The port of Ollama, which models name."""
+
+
+def asked_here(texts: Iterable[str]) -> tuple[str, ...]:
+    """Return the addresses of servers on its machine that a program of these texts asks: they have
+    to run beside it. At a port that it names for itself it serves.
+    """
+    read = [_ports_of(text) for text in texts]
+    own = _OF_MODELS.union(*(listens for _, listens in read))
+    found = (one for asks, _ in read for one in asks)
+    return tuple(dict.fromkeys(address for address, port in found if port not in own))
+
+
+@lru_cache(maxsize=4_096)  # many agents of one file
+def _ports_of(text: str) -> tuple[tuple[tuple[str, str], ...], frozenset[str]]:
+    """Return the addresses that a text asks, each with its port, and the ports that it names."""
+    here = "localhost:" in text or "127.0.0.1:" in text
+    found = _ASKS_SERVER.findall(text) if here else ()
+    asks = ((f"{scheme}{place}", port) for scheme, place, port in found)  # and nobody's password
+    return tuple(asks), frozenset(_LISTENS.findall(text))
+
+
+_EXAMPLE = re.compile(r"[._-](?:example|sample|template|dist)$|^(?:example|sample)[._-]")
+
+
+def absent_files(
+    root: str, named: Collection[str], files: Collection[str]
+) -> tuple[tuple[str, str], ...]:
+    """Return the files in a program's folder that it names and the repository has as an example
+    alone, with that.
+    """
+    found = []
+    for path in sorted(files):
+        folder, _, name = path.rpartition("/")
+        plain = _EXAMPLE.sub("", name)
+        whole = f"{folder}/{plain}".lstrip("/")
+        known = plain != name and plain in named and "." in plain.strip(".")
+        if folder == root and known and whole not in files:
+            found.append((whole, path))
+    return tuple(found)

@@ -6,6 +6,7 @@ What a program says is read, never run. Pure.
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 
 from gateval.domain.setup.other_work import NAMED, Refusal
 
@@ -71,7 +72,7 @@ _OTHERWISE = {
     "a client of an agent that speaks A2A and runs elsewhere": r"a2a\.client",
 }
 _VOICE = (
-    r"fastrtc|livekit|pipecat|pyaudio|sounddevice|speech_recognition|vocode|pyttsx3|RealtimeSTT"
+    r"fastrtc|vision_agents|livekit|pipecat|pyaudio|sounddevice|speech_recognition|vocode|pyttsx3|RealtimeSTT"
     r"|@livekit/agents|@openai/agents-realtime|@openai/agents/realtime|elevenlabs|deepgram"
 )
 _OWN_MODELS = (
@@ -132,6 +133,18 @@ _OWN = (
         "docs/getting-started.md shows one.",
     ),
 )
+
+
+_RESTATE = "a service of Restate, which its server asks"
+
+
+@lru_cache(maxsize=4_096)  # many agents of one file
+def in_restate(text: str) -> Refusal | None:
+    """Return why an agent cannot be asked by itself that is made inside a service of Restate: what
+    it does goes through the context that the server gives; None for any other.
+    """
+    within = "restate" in text and _imports(_PLATFORMS[_RESTATE]).search(text)
+    return Refusal(f"is {_RESTATE}, and nothing here.", NAMED) if within else None
 
 
 _OWN_BRIDGE = (

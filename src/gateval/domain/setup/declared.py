@@ -25,7 +25,7 @@ from gateval.domain.setup.import_graph import importing_names
 from gateval.domain.setup.libraries import OVER_HTTP
 from gateval.domain.setup.node_text import braced, parts
 from gateval.domain.setup.other_work import Refusal, is_aside, writes_data
-from gateval.domain.setup.platforms import FIELDS, asks_a_model
+from gateval.domain.setup.platforms import DEPENDENCIES, FIELDS, asks_a_model
 from gateval.domain.setup.python_text import NEXT, statement
 from gateval.domain.setup.route_files import route_file
 
@@ -423,12 +423,15 @@ def _delegations(name: str, text: str) -> Iterator[str]:
 
 def _object(path: str, name: str, framework: str, body: str, score: int) -> DeclaredAgent:
     called = _NAMED.search(body)
-    if _NEEDS.search(body) or (_HELPS.match(name) and not _HANDS_ON.search(body)):
+    needs = framework == "Pydantic AI" and _NEEDS.search(body)
+    if needs or (_HELPS.match(name) and not _HANDS_ON.search(body)):
         score = LEAST - 6
     else:
         score += leads(name) + ("tools" in body)
     plain = re.sub(r"^(?:build|create|get|make)_|\(\)$", "", name)
-    return DeclaredAgent(path, path, name, framework, (called[1] if called else "", plain), score)
+    names = (called[1] if called else "", plain)
+    refused = DEPENDENCIES if needs else None
+    return DeclaredAgent(path, path, name, framework, names, score, refused=refused)
 
 
 def leads(name: str) -> bool:

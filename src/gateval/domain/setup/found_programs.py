@@ -6,6 +6,7 @@ import re
 from posixpath import basename, dirname, join, splitext
 
 from gateval.domain.setup.asked_by_words import starting_command
+from gateval.domain.setup.channels import in_restate
 from gateval.domain.setup.declared import DeclaredAgent
 from gateval.domain.setup.invocation import Invocation
 from gateval.domain.setup.libraries import OVER_HTTP, is_named
@@ -19,7 +20,13 @@ from gateval.domain.setup.program_surroundings import (
     set_up_of_readme,
     with_surroundings,
 )
-from gateval.domain.setup.protocols import at_port, hosted, node_at_port, starts_itself
+from gateval.domain.setup.protocols import (
+    at_port,
+    hosted,
+    node_at_port,
+    serves_at_import,
+    starts_itself,
+)
 from gateval.domain.setup.repository_files import ENDINGS, RepositoryFiles
 from gateval.domain.setup.start_command import start_of
 from gateval.domain.setup.told_starts import NODE_SOURCES
@@ -44,6 +51,9 @@ def program_of(path: str, framework: str, around: RepositoryFiles) -> FoundProgr
     application = server_of(path, text, behind)
     begins = starting_command(path, text) if invocation.route else None
     by_word = begins and (not application or "global " in begins.text)  # what handlers read
+    flask = is_flask(f"{text}{behind}")
+    alone = not flask and serves_at_import(text, application)
+    application = "" if alone else application
     start = start_of(
         path,
         text,
@@ -53,12 +63,16 @@ def program_of(path: str, framework: str, around: RepositoryFiles) -> FoundProgr
         setup=setup,
         function=around.declared.get(path, ""),
         application="" if by_word else application,
-        flask=is_flask(f"{text}{behind}"),
+        flask=flask,
     )
     command = start.command
     if begins and by_word:
         command = at_port(begins.text, (*command, begins.name))
-    elif hosted(path, text) or (invocation.route and starts_itself(path, text) and not application):
+    elif (
+        alone
+        or hosted(path, text)
+        or (invocation.route and starts_itself(path, text) and not application)
+    ):
         command = at_port(text, command)
     if invocation.route and "node" in command:
         command = node_at_port(f"{text}\n{behind}\n{' '.join(command)}", command)
@@ -107,7 +121,10 @@ def declared_program(one: DeclaredAgent, around: RepositoryFiles) -> FoundProgra
         target=one.target(root),
         language="node" if one.file.endswith(NODE_SOURCES) else "python",
         names=(*one.names, basename(root), project_name(root, around), stem),
-        refused=one.refused or template_of(one.file, text) or talks_to_page(text),
+        refused=one.refused
+        or template_of(one.file, text)
+        or talks_to_page(text)
+        or in_restate(text),
     )
     return with_surroundings(program, one.file, around)
 

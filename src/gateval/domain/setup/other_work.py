@@ -27,7 +27,7 @@ _ASIDE = re.compile(
 
 _OTHER_CALLS = re.compile(
     r"agent_engines\.|reasoning_engines|AdkApp\(|insert_rows|load_table_from|import_files\("
-    r"|\.invoke_agent(?:_runtime)?\(|\bInvokeAgent(?:Runtime)?Command\("
+    r"|\.invoke_agent(?:_runtime)?\(|\bCopilotClient\(|\bInvokeAgent(?:Runtime)?Command\("
     r"|\bFastMCP\(|\bnew McpServer\(|\bstdio_server\(|\bStdioServerTransport\("
 )
 _STORES = re.compile(
@@ -148,6 +148,9 @@ def page_of(text: str) -> Refusal | None:
 
 _IN_A_CHAT = re.compile(r"\bcl\.(?:Step|Message|user_session|AskUserMessage)\b")
 _CHAINLIT = re.compile(r"^import chainlit as cl\b", re.M)
+_OPEN_PAGE = Refusal(
+    "writes to a page of Chainlit while it answers, which has to be open in a browser.", NAMED
+)
 
 
 @lru_cache(maxsize=4_096)  # many agents of one file
@@ -155,7 +158,7 @@ def talks_to_page(text: str) -> Refusal | None:
     """Return why an agent cannot be asked that writes to the page of Chainlit while it answers, for
     which that has to be open; None for any other.
     """
-    return page_of(text) if _CHAINLIT.search(text) and _IN_A_CHAT.search(text) else None
+    return _OPEN_PAGE if _CHAINLIT.search(text) and _IN_A_CHAT.search(text) else None
 
 
 @lru_cache(maxsize=4_096)  # many agents of one file

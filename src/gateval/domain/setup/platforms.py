@@ -54,6 +54,12 @@ FILE = Refusal(
     "Write the Agent by hand, `runtime: {type: command, command: [...]}`, with a file of its "
     "folder among the words. " + NAMED,
 )
+DIALOG = Refusal(
+    "asks for several things in turn, choices and a yes or a no among them, and nothing tells "
+    "which is the question.",
+    "Write the Agent by hand, with what is typed under `runtime.stdin` "
+    "(docs/reference/manifests.md). " + NAMED,
+)
 FILLS = Refusal(
     "writes data into its store each time it is started, before it asks a model.",
     "Move that into a program of its own, and name what answers, `gateval init FILE:OBJECT` "
@@ -63,6 +69,13 @@ FIELDS = Refusal(
     "is a graph whose state has no place for a question.",
     "Write the Agent by hand: `runtime.target` names the graph, and the payload of a fixture has "
     "the fields of its state (docs/guides/bridges.md).",
+)
+
+DEPENDENCIES = Refusal(
+    "is an agent that is given its dependencies (`deps_type`) by what asks it, and no program here "
+    "that takes a question does.",
+    "Name a function that makes them, takes the question and asks the agent, `gateval init "
+    "FILE:FUNCTION` (docs/guides/bridges.md).",
 )
 
 

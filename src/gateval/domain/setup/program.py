@@ -48,7 +48,8 @@ class FoundProgram(NamedTuple):
     those that it gives of servers on one's machine, `beside` what serves it. `writes` says that it
     writes where it works, `redirect` that it calls a provider at its own address, `proved` that it
     was asked and answered. `inputs` are fields of its own that take the question too, `more` others
-    that it demands. `hinted` says that people are told to start it.
+    that it demands. `hinted` says that people are told to start it. `asks` are addresses of servers
+    on its machine, `absent` files that it reads and of which an example alone is here, with that.
     """
 
     path: str
@@ -77,6 +78,8 @@ class FoundProgram(NamedTuple):
     inputs: tuple[str, ...] = ()
     more: tuple[tuple[str, str], ...] = ()
     hinted: bool = False
+    asks: tuple[str, ...] = ()
+    absent: tuple[tuple[str, str], ...] = ()
 
     @property
     def runtime(self) -> str:

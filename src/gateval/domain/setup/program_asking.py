@@ -21,6 +21,7 @@ from gateval.domain.setup.node_servers import asked_as_handled
 from gateval.domain.setup.openapi import is_looked_after
 from gateval.domain.setup.other_work import SILENT, STREAMS, Refusal, template_of
 from gateval.domain.setup.platforms import (
+    DIALOG,
     FILE,
     FILLS,
     LOGIN,
@@ -44,6 +45,10 @@ from gateval.domain.setup.request_models import asked_as_written
 _PLACE = re.compile(r"/(?::\w|<\w)")
 """Where a path of Node or Flask has the number of what an earlier request made."""
 
+
+_CHOSEN = re.compile(r"\bConfirm\.ask\(|\bPrompt\.ask\([^()]{0,300}\bchoices\s*=")
+_MOST_CHOSEN = 3
+"""What a person chooses at a terminal, and how often at most before what is asked is not known."""
 
 _FILLS = re.compile(r"^\s{0,4}await\s+(?:ingest|seed|populate)(?:[A-Z]\w*)?\(", re.M)
 """How a command of Node fills its store before it asks anything."""
@@ -125,6 +130,9 @@ def _by_words(
     words, file = (told.words, told.file) if told else ((), "")
     if words and not file:
         return Invocation(words=words, stdin=""), None
+    near = f"{around.texts[path]}\n{around.reach.behind(path)}"
+    if not asked.words and len(_CHOSEN.findall(near)) >= _MOST_CHOSEN:
+        return asked, DIALOG
     if not asked.sure and not asked.words and not reads_arguments(around.texts[path]):
         behind = (around.texts[one] for one in around.reach.from_(path))
         asked = next((asked_by_words("", one) for one in behind if reads_input(one)), asked)

@@ -74,6 +74,7 @@ def find_programs(
     found = [
         one._replace(score=one.score + (one.path in places) + (one.path == first)) for one in found
     ]
+    found = list(_told_first(found, first, around))
     if wanted:
         return (_wanted(wanted, found, around),)
     known = {
@@ -104,6 +105,21 @@ def _without_parts(found: Sequence[FoundProgram], around: RepositoryFiles) -> li
     flows = [one.path for one in found if one.refused == NOT_GIVEN]
     parts = {other for path in flows for other in around.reach.from_(path) if other != path}
     return [one for one in found if not (one.path in parts and one.framework == "CrewAI")]
+
+
+def _told_first(
+    agents: Sequence[FoundProgram], first: str, around: RepositoryFiles
+) -> Iterator[FoundProgram]:
+    """Yield the agents; those of the file that people are told to start first come before others
+    that have nothing to do with it and nobody is told to start.
+    """
+    near = set(around.reach.from_(first)) if first in around.texts else set()
+    own = [one.score for one in agents if one.path == first and one.refused is None]
+    for one in agents:
+        apart = one.path in around.texts and first not in around.reach.from_(one.path)
+        aside = near and apart and one.path not in near and one.path not in around.told
+        below = own and LEAST <= max(own) <= one.score < _DECLARED
+        yield one._replace(score=max(own) - 1) if aside and below else one
 
 
 def _answering(program: FoundProgram, around: RepositoryFiles) -> FoundProgram:

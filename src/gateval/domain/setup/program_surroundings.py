@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from functools import lru_cache
 from posixpath import basename, dirname, join
 
+from gateval.domain.setup.beside import absent_files, asked_here
 from gateval.domain.setup.import_graph import shared_packages
 from gateval.domain.setup.nest import NEEDED, is_nest
 from gateval.domain.setup.no_edits import needs
@@ -43,6 +44,8 @@ def with_surroundings(program: FoundProgram, path: str, around: RepositoryFiles)
     given = [around.examples[one] for one in read if one in around.examples]  # the nearest last
     plain = {name: value for one in given for name, value in one.plain.items()}
     addresses = {name: value for one in given for name, value in one.addresses.items()}
+    followed = list(around.reach.from_(path)) if path in around.texts else []
+    names = frozenset().union(*(around.names[other] for other in followed))
     return program._replace(
         setup=setup,
         include=shared,
@@ -51,6 +54,8 @@ def with_surroundings(program: FoundProgram, path: str, around: RepositoryFiles)
         variables=tuple(one for one in variables if one not in plain),
         examples=tuple(plain.items()),
         addresses=tuple(addresses.items()),
+        asks=asked_here(around.texts[other] for other in followed if other.endswith(".py")),
+        absent=absent_files(root, names, around.files),
         **needs(around.texts[other] for other in near if other in around.texts),
     )
 

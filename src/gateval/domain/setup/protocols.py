@@ -173,6 +173,14 @@ def starts_itself(path: str, text: str) -> bool:
     return path.endswith(".py") and bool(_STARTS.search(text))
 
 
+def serves_at_import(text: str, application: str) -> bool:
+    """Whether a module serves its application at its top, unguarded: what imports it never comes
+    back, so it is started itself.
+    """
+    served = rf"^(?:uvicorn\.run\(\s*|(?=\w+\.run\()){re.escape(application)}\b"
+    return bool(application) and re.search(served, text, re.M) is not None
+
+
 _NODE_VARIABLE = re.compile(
     r"\benv\??(?:\.PORT\b|\[[\"']PORT)|\bPORT\b[^\n]*=\s*(?:process\.)?env\b"
 )

@@ -198,6 +198,10 @@ def said_of(
     if asked.file:
         said.append(f"It takes a file, so a question is the path of one: {asked.file} at first.")
     said += _said_of_request(asked)
+    for address in program.asks[:MOST_NAMED]:
+        said.append(f"It asks a server at {address}: name what starts that under runtime.services.")
+    for absent, example in program.absent[:MOST_NAMED]:
+        said.append(f"It reads {absent}, of which the repository has an example alone: {example}.")
     if program.setup is None:
         said.append("There is no lock file, so nothing is installed: add runtime.setup if need be.")
     elif not program.setup.locked:

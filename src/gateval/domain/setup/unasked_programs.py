@@ -21,7 +21,7 @@ from gateval.domain.setup.other_work import (
     page_of,
     template_of,
 )
-from gateval.domain.setup.platforms import FIELDS, PLATFORM, asks_a_model, is_handler
+from gateval.domain.setup.platforms import DEPENDENCIES, FIELDS, PLATFORM, asks_a_model, is_handler
 from gateval.domain.setup.program import FoundProgram, is_asked, streams_only
 from gateval.domain.setup.repository_files import RepositoryFiles
 
@@ -32,8 +32,11 @@ def with_cause(
     """Return the program; one that takes no question here is refused by where it takes them, and
     comes after what can be asked in another folder.
     """
-    if program.refused == FIELDS and (page := _page_around(program, around)):
+    if program.refused in {FIELDS, DEPENDENCIES} and (page := _page_around(program, around)):
         return page
+    if program.refused is STREAMS and program.path in around.texts:
+        own = f"{around.texts[program.path]}\n{around.reach.behind(program.path)}"
+        return program._replace(refused=channel_of(own) or STREAMS)
     if program.refused not in {MUTE, UNSTARTED, SILENT} or program.path not in around.texts:
         return program
     near = around.below(program.root)
