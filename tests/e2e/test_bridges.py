@@ -211,7 +211,7 @@ def test_a_target_that_is_not_there_is_told_with_what_to_do_next(tmp_path: Path)
         ),
         (
             "type: node\n    target: desk.mjs\n    framework: crewai",
-            "Known are ai-sdk, google-adk, langgraph, mastra, openai-agents, route, callable, or the file of a bridge of your own (.mjs or .js)",
+            "Known are agentkit, ai-sdk, beeai, google-adk, langgraph, llama-index, mastra, openai-agents, strands, route, callable, or the file of a bridge of your own (.mjs or .js)",
         ),
         (
             "type: python\n    target: desk:a\n    command: [python3, desk.py]",

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 import pytest
+from pydantic import JsonValue
 
 from gateval.candidates.team import Candidates
 from gateval.domain.plan.plan import AgentDefinition
@@ -25,6 +26,7 @@ from gateval.gateway.local.server import GatewayServer
 from gateval.gateway.upstream.endpoints import read_upstreams
 from tests.helpers.candidates import World, ask, bridged_agent
 from tests.helpers.frameworks import FRAMEWORKS, PROGRAMS, ROOT, need_frameworks
+from tests.integration.candidates.test_redirect import redirected
 from tests.servers.google_models import google_reply
 from tests.servers.model_server import Answer as Served
 from tests.servers.model_server import Call, ModelServer, Responder, reply
@@ -49,6 +51,8 @@ class Bridged(NamedTuple):
     framework: str = ""
     turns: bool = True
     """Whether the second turn shows the model what was said in the first."""
+    redirect: bool = False
+    """Whether its calls have to be led to the gateway: it reads no base URL."""
 
 
 OWN = ".venv/frameworks"
@@ -86,6 +90,13 @@ BRIDGED = (
     Bridged("node", "src/desk.ts:makeDesk", "node"),
     Bridged("node", "mastra.mjs:mastra", "node"),
     Bridged("node", "adk.mjs:rootAgent", "node"),
+    Bridged("node", "strands.mjs:agent", "node"),
+    Bridged("node", "strands.mjs:graph", "node"),
+    Bridged("node", "agentkit.mjs:desk", "node", redirect=True),
+    Bridged("node", "agentkit.mjs:network", "node", redirect=True),
+    Bridged("node", "llama.mjs:agent", "node"),
+    Bridged("beeai", "desk.mjs:agent", "node"),
+    Bridged("beeai", "desk.mjs:workflow", "node"),
 )
 
 
@@ -117,11 +128,11 @@ def installed(one: Bridged, export: Path) -> tuple[str, ...]:
     if one.language == "node":
         modules = FRAMEWORKS / "vercel-ai"
         if one.requirements != OWN:
-            files = [str(SAMPLES / "node" / name) for name in ("package.json", "package-lock.json")]
+            lock = SAMPLES / one.folder / "package-lock.json"
+            files = [str(lock.with_name("package.json")), str(lock)]
             copy = ["cp", *files, "."]
             npm = ["npm", "ci", "--silent", "--no-audit", "--no-fund", "--ignore-scripts"]
-            lock = SAMPLES / "node" / "package-lock.json"
-            modules = made("node", lock, copy, [*npm, "--legacy-peer-deps"])
+            modules = made(one.folder, lock, copy, [*npm, "--legacy-peer-deps"])
         (export / "node_modules").symlink_to(modules / "node_modules")
         return ()
     if one.requirements == OWN:
@@ -141,8 +152,9 @@ def serve(call: Call) -> Served:
     if call.raw.rfind(b"in transit") > call.raw.rfind(b"order 8?") > -1 or (
         b"order 8?" not in call.raw and b"in transit" in call.raw
     ):
-        if b"final_answer" in call.raw:  # smolagents has a tool for that
-            return reply(call, tools=[("c9", "final_answer", {"answer": SAID})])
+        if b"final_answer" in call.raw:  # smolagents and BeeAI have a tool for that
+            named = "response" if b"Sends the final answer" in call.raw else "answer"
+            return reply(call, tools=[("c9", "final_answer", {named: SAID})])
         return google_reply(call, SAID) if google else reply(call, SAID)
     number = 8 if b"order 8?" in call.raw else 7
     found = re.search(rb"mcp__desk__order_status|order_status", call.raw)
@@ -175,6 +187,8 @@ def answered(
                 world = World(tmp_path, calls=gateway, door=door, environ={"PATH": path})
                 shutil.copytree(SAMPLES / one.folder, world.export, dirs_exist_ok=True)
                 agent = definition(one, world.export)
+                if one.redirect:
+                    agent = redirected(agent)
                 request = ask(payload={"prompt": turns[0], **dict(one.payload)}, timeout=180)
                 if len(turns) > 1:
                     request = replace(request, turns=turns)
@@ -186,10 +200,10 @@ def answered(
 
 def definition(one: Bridged, export: Path) -> AgentDefinition:
     words = installed(one, export)
-    written: dict[str, object] = {"interpreter": list(words)} if words else {}
+    written: dict[str, JsonValue] = {"interpreter": [*words]} if words else {}
     if one.framework:
         written["framework"] = one.framework
-    return bridged_agent(one.language, one.target, **written)  # type: ignore[arg-type]
+    return bridged_agent(one.language, one.target, **written)
 
 
 @pytest.fixture(autouse=True, scope="module")

@@ -145,7 +145,8 @@ PYTHON_FRAMEWORKS = (
     "llama-index", "claude-agent-sdk", "agent-framework", "agno", "strands", "callable",
 )  # fmt: skip
 NODE_FRAMEWORKS = (
-    "ai-sdk", "google-adk", "langgraph", "mastra", "openai-agents", "route", "callable",
+    "agentkit", "ai-sdk", "beeai", "google-adk", "langgraph", "llama-index", "mastra",
+    "openai-agents", "strands", "route", "callable",
 )  # fmt: skip
 
 _INTERPRETER = "The command that starts the interpreter that has what the agent imports. Default: "

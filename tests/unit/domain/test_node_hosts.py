@@ -150,3 +150,21 @@ def test_the_root_agent_of_adk_for_typescript_comes_before_its_helpers() -> None
     first, second = found({"app/agent.ts": text, "package.json": "{}"})
     assert (first.target, first.framework) == ("app/agent.ts:rootAgent", "Google ADK")
     assert second.target == "app/agent.ts:helper"
+
+
+@pytest.mark.parametrize(
+    ("framework", "text", "first"),
+    [
+        ("Strands Agents", "import { Agent, tool } from '@strands-agents/sdk';\nexport const agent = new Agent({ tools: [look] });\n", "agent"),
+        ("AgentKit", "import { createAgent, createNetwork } from '@inngest/agent-kit';\nexport const desk = createAgent({ name: 'desk', system: 'Help.' });\nexport const shop = createNetwork({ name: 'shop', agents: [desk] });\n", "shop"),
+        ("LlamaIndex", "import { agent } from '@llamaindex/workflow';\nexport const desk = agent({ llm, tools: [look] });\n", "desk"),
+        ("BeeAI", "import { RequirementAgent } from 'beeai-framework/agents/requirement/agent';\nexport const desk = new RequirementAgent({ llm, tools: [look] });\n", "desk"),
+    ],
+)  # fmt: skip
+def test_an_agent_that_a_module_of_node_exports_is_asked_by_a_bridge(
+    framework: str, text: str, first: str
+) -> None:
+    agent = found({"src/desk.ts": text, "package.json": "{}"})[0]
+    assert (agent.target, agent.framework) == (f"src/desk.ts:{first}", framework)
+    assert (agent.language, agent.refused) == ("node", None)
+    assert agent.redirect == (framework == "AgentKit")  # which reads no base URL

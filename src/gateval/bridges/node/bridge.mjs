@@ -51,6 +51,13 @@ export class Question {
     });
   }
 
+  /** The question with what was said before it, as one text. */
+  transcript() {
+    const said = this.spoken().map(({ role, content }) => `${role}: ${content}`);
+    if (!said.length) return this.asked;
+    return `Earlier in this conversation:\n\n${said.join("\n\n")}\n\nNow:\n\n${this.asked}`;
+  }
+
   /** The text of a message's content; files cannot be text. */
   text(content) {
     if (typeof content === "string") return content;
@@ -76,17 +83,24 @@ export class Question {
 
 /** All that a `framework` can be called: which objects are of it, and the file that drives them. */
 const FRAMEWORKS = {
+  agentkit: { file: "agentkit.mjs", is: (one) => has(one, "run") && (has(one, "withModel", "agentPrompt") || has(one, "availableAgents", "addAgent")) },
   "ai-sdk": { file: "ai_sdk.mjs", is: (one) => one?.version === "agent-v1" || named(one, "ToolLoopAgent") },
+  beeai: {
+    file: "beeai.mjs",
+    is: (one) => (has(one, "run", "destroy", "createSnapshot") && "memory" in one) || has(one, "run", "addAgent", "delAgent"),
+  },
   "google-adk": { file: "google_adk.mjs", is: (one) => has(one, "runAsync", "findAgent") },
   langgraph: {
     file: "langgraph.mjs",
     is: (one) => one?.lg_is_pregel === true || one?.lc_runnable === true || named(one, "StateGraph"),
   },
+  "llama-index": { file: "llama_index.mjs", is: (one) => has(one, "run", "runStream", "getAgents") },
   mastra: {
     file: "mastra.mjs",
     is: (one) => has(one, "generate", "getInstructions") || (has(one, "getAgent") && named(one, "Mastra")),
   },
   "openai-agents": { file: "openai_agents.mjs", is: (one) => has(one, "asTool", "getSystemPrompt") },
+  strands: { file: "strands.mjs", is: (one) => has(one, "invoke", "stream", "addHook") },
   route: { file: "route.mjs", is: (one) => one?.name === "POST" || isFetcher(one) },
   callable: { file: "callables.mjs", is: (one) => typeof one === "function" },
 };
@@ -134,13 +148,13 @@ function fileAt(file) {
 function exported(exports, at) {
   if (exports === undefined) return undefined;
   const map = typeof exports === "object" && !Array.isArray(exports) && Object.keys(exports)[0]?.startsWith(".");
-  let found = map ? exports[at] : at === "." ? exports : undefined;
+  let found = map ? (exports[at] ?? exports["./*"]) : at === "." ? exports : undefined;
   while (found && typeof found === "object") {
     found = Array.isArray(found)
       ? found[0]
       : ["node", "import", "module", "default"].map((one) => found[one]).find((one) => one !== undefined);
   }
-  return found;
+  return found?.replace("*", at.slice(2));
 }
 
 const TYPED = /\.(ts|tsx|mts|cts)$/;

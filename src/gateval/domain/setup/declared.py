@@ -95,6 +95,14 @@ _MAKERS: Mapping[str, str] = {
 }
 """What a module calls to make an agent of each framework."""
 
+_NODE_MAKERS: Mapping[str, str] = {
+    **_MAKERS,
+    "AgentKit": r"create(?:Agent|Network)",
+    "BeeAI": r"new (?:\w+Agent|AgentWorkflow)",
+    "LlamaIndex": r"agent|multiAgent|new AgentWorkflow|AgentWorkflow\.fromTools",
+    "Strands Agents": r"new (?:Agent|Swarm|Graph)",
+}
+
 _FACTORY = re.compile(
     r"^(?:async )?def (\w*(?:agent|graph|crew|workflow|team)\w*)\(([^()]*)\)", re.M | re.I
 )
@@ -338,7 +346,7 @@ def _objects(
     with the text that makes it. `states` are what graphs keep, with the classes that say so, and
     `texts` are all files.
     """
-    makers = _MAKERS.get(framework)
+    makers = (_MAKERS if path.endswith(".py") else _NODE_MAKERS).get(framework)
     found: dict[DeclaredAgent, str] = {}
     if makers is None or (path.endswith(".py") and _READS_AT_IMPORT.search(text)):
         return found

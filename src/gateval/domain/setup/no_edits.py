@@ -34,7 +34,7 @@ _READS = re.compile(
 
 _UNLED = re.compile(
     r"[\"'](?:@google/generative-ai|@ai-sdk/google|@langchain/google-genai|"
-    r"@openrouter/ai-sdk-provider)[\"']"
+    r"@openrouter/ai-sdk-provider|@inngest/agent-kit)[\"']"
 )
 """Packages that ask a provider at its own address, whatever the environment says."""
 
