@@ -285,6 +285,13 @@ def test_what_no_fixture_can_say_is_listed_and_not_written(repo: Repo) -> None:
     assert gateval(repo, "validate").returncode == 0
 
 
+def test_a_case_of_adk_without_turns_is_listed(repo: Repo) -> None:
+    cases = [{"eval_id": "none", "conversation": []}, {"eval_id": "odd", "conversation": ["hi"]}]
+    repo.write("x.evalset.json", json.dumps({"eval_set_id": "x", "eval_cases": cases}))
+    done = gateval(repo, "import", "adk", "x.evalset.json")
+    assert "the case (2 times, first here): it has no `conversation` to be replayed" in done.stdout
+
+
 def test_a_list_is_one_answer_where_the_format_does_not_say_that_any_will_do(repo: Repo) -> None:
     repo.write("rows.jsonl", json.dumps({"input": "Which?", "expected": ["red", "blue"]}))
     done = gateval(repo, "import", "braintrust", "rows.jsonl", "--compare", "contains")

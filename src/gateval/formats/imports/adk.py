@@ -171,8 +171,9 @@ def _invocations(request: ImportRequest, place: SourceLocation, case: JsonObject
     request.unread(place, case, _OF_CASE)
     turns: list[_Turn] = []
     spoken = case.get("conversation")
-    if not isinstance(spoken, list):
+    if not isinstance(spoken, list) or not spoken or len(objects_of(spoken)) < len(spoken):
         request.leave(place, "the case", "it has no `conversation` to be replayed")
+        return []
     for one in objects_of(spoken):
         user, answer = _text(one.get("user_content")), _text(one.get("final_response"))
         if user is None:

@@ -99,6 +99,8 @@ def _made(request: ImportRequest, evaluator: JsonObject, row: JsonObject) -> Ite
         yield judged(request, _rubric(model, row))
     else:
         used = evaluator.get("uses")
+        if not used:
+            raise NotCarried("it has neither `string` nor `llm` nor `uses`")
         raise NotCarried(f"`{used}` is an evaluator of GitHub's: no assertion of ours is the same")
 
 
