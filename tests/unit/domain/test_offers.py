@@ -57,6 +57,14 @@ SAID: dict[str, tuple[dict[str, object], list[str]]] = {
     ),
     "a model": ({"models": ("openai/b",)}, ['model "openai/a" is now "openai/b"']),
     "one model more": ({"models": ("openai/a", "openai/b")}, ['model "openai/b" is new']),
+    "a parameter set otherwise, and one more": (
+        {"parameters": ("temperature 1", "max_tokens 5")},
+        ['parameter "temperature 0" is now "temperature 1"', 'parameter "max_tokens 5" is new'],
+    ),
+    "a parameter set twice": (
+        {"parameters": ("temperature 1", "temperature 2")},
+        [f'parameter "temperature {one}' for one in ('0" is gone', '1" is new', '2" is new')],
+    ),
     "a parameter": ({"parameters": ()}, ['parameter "temperature 0" is gone']),
     "a longer prompt": (
         {"system": ("You help.", "x" * 399)},

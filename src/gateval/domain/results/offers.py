@@ -155,8 +155,14 @@ def _named(what: str, gone: Sequence[str], new: Sequence[str]) -> Iterator[str]:
     if len(gone) == len(new) == 1:
         yield f'{what} "{gone[0]}" is now "{new[0]}"'
         return
-    yield from (f'{what} "{one}" is gone' for one in gone)
-    yield from (f'{what} "{one}" is new' for one in new)
+    named = [one.partition(" ")[0] for one in (*gone, *new) if " " in one]
+    pairs = {one for one in named if named.count(one) == 2}  # set otherwise, not gone and new
+    for one in gone:
+        to = [other for other in new if other.partition(" ")[0] == one.partition(" ")[0]]
+        paired = to and one.partition(" ")[0] in pairs
+        yield f'{what} "{one}" is now "{to[0]}"' if paired else f'{what} "{one}" is gone'
+    old = {one.partition(" ")[0] for one in gone} & pairs
+    yield from (f'{what} "{one}" is new' for one in new if one.partition(" ")[0] not in old)
 
 
 def _prompt(base: SharedOffer, head: SharedOffer) -> Iterator[str]:
