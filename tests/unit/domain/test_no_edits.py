@@ -88,13 +88,13 @@ SAID = {
     "Failed to resolve 'desk.openai.azure.com' ([Errno -2])": "It called desk.openai.azure.com",
     "Cannot connect to host api.openai.com:443 ssl:default [Temporary failure]": "api.openai.com",
     "dial tcp: lookup openrouter.ai: no such host": "It called openrouter.ai",
-    "httpx.ConnectError: [Errno -2] Name or service not known": "If it called a provider",
-    "httpx.ConnectError: [Errno 13] Permission denied": "If it called a provider",
-    "openai.APIConnectionError: Connection error.": "If it called a provider",
-    "TypeError: fetch failed": "If it called a provider",
-    "Error: connect EACCES 162.159.140.245:443": "If it called a provider",
-    "401 - Incorrect API key provided: gateval-abc": "If it called a provider",
-    "401 - Incorrect API key provided: sk-gatev**********abcd.": "If it called a provider",
+    "httpx.ConnectError: [Errno -2] Name or service not known": "It may have called a provider",
+    "httpx.ConnectError: [Errno 13] Permission denied": "It may have called a provider",
+    "openai.APIConnectionError: Connection error.": "It may have called a provider",
+    "TypeError: fetch failed": "It may have called a provider",
+    "Error: connect EACCES 162.159.140.245:443": "It may have called a provider",
+    "401 - Incorrect API key provided: gateval-abc": "It may have called a provider",
+    "401 - Incorrect API key provided: sk-gatev**********abcd.": "It may have called a provider",
 }
 
 

@@ -153,7 +153,7 @@ def address_advice(lines: Iterable[str], *, redirected: bool, calls: int | None)
     host = next(_hosts(lines), None)
     if host is None or (not host and calls):
         return ""
-    whom = f"It called {host}" if host else "If it called a provider"
+    whom = f"It called {host}" if host else "It may have called a provider"
     if redirected:
         return (
             f"{whom} by a client that `runtime.redirect` does not lead to the gateway: it knows "
