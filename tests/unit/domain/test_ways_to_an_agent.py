@@ -32,7 +32,7 @@ DESK = "import {{ OpenAI }} from 'openai';\nimport {{ {name} }} from '{package}'
         ("app.py", "from transformers import pipeline\nrun = pipeline('x')\n", "own process"),
         ("bot.py", "from chatterbot import ChatBot\ndef main(): ChatBot('x').go(input())\n" + MAIN, "own process"),
         ("src/main.ts", "import { query } from '@anthropic-ai/claude-agent-sdk';\nimport { app, BrowserWindow } from 'electron';\nipcMain.handle('ask', (e, told) => query(told));\n", "opens a window with Electron"),
-        ("src/index.ts", "import { Think } from '@cloudflare/think';\nexport class Desk extends Think {}\nexport default {\n  async fetch(request, env) {}\n};\n", "a platform calls"),
+        ("src/index.ts", "import { Think } from '@cloudflare/think';\nexport class Desk extends Think {}\nexport default {\n  async fetch(request, env) {}\n};\n", "is an agent of Cloudflare"),
         ("app.ts", "import { Hono } from 'hono';\nimport OpenAI from 'openai';\nconst app = new Hono();\napp.post('chat', c => new OpenAI());\nexport default { fetch: app.fetch };\n", "a platform calls"),
     ],
 )  # fmt: skip

@@ -12,11 +12,15 @@ from gateval.domain.setup.other_work import NAMED, Refusal
 
 _CHATS = {
     "Telegram": r"telegram|telebot|aiogram|pyrogram|telethon|telegraf|nestjs-telegraf|grammy"
-    r"|node-telegram-bot-api",
-    "Slack": r"slack_bolt|@slack/[\w-]+",
-    "Discord": r"discord|disnake|nextcord|discord\.js",
-    "WhatsApp": r"pywa|heyoo|whatsapp-web\.js|@whiskeysockets/baileys",
-    "Teams": r"botbuilder[\w./-]*|microsoft_teams|@microsoft/teams[\w.-]*",
+    r"|node-telegram-bot-api|@(?:chat-adapter|copilotkit/channels)/telegram",
+    "Slack": r"slack_bolt|@slack/[\w-]+|@(?:chat-adapter|copilotkit/channels)/slack",
+    "Discord": r"discord|disnake|nextcord|discord\.js"
+    r"|@(?:chat-adapter|copilotkit/channels)/discord",
+    "WhatsApp": r"pywa|heyoo|whatsapp-web\.js|@whiskeysockets/baileys"
+    r"|@(?:chat-adapter|copilotkit/channels)/whatsapp",
+    "Teams": r"botbuilder[\w./-]*|microsoft_teams|@microsoft/teams[\w.-]*"
+    r"|@(?:chat-adapter|copilotkit/channels)/teams",
+    "Google Chat": "@chat-adapter/gchat",
     "LINE": r"linebot|@line/bot-sdk",
     "Matrix": "nio|mautrix",
     "Zulip": "zulip",
@@ -103,6 +107,7 @@ def _chat(name: str) -> Refusal:
     )
 
 
+_CHAT_IMPORTS = {name: _imports(modules) for name, modules in _CHATS.items()}
 _SPOKEN = Refusal("is spoken to, and nothing here speaks.", NAMED)
 _CAUSES = (
     *((_imports(modules), Refusal(f"is {what}.", NAMED)) for what, modules in _OTHERWISE.items()),
@@ -110,7 +115,7 @@ _CAUSES = (
         (_imports(modules), Refusal(f"is {what}, and nothing here.", NAMED))
         for what, modules in _PLATFORMS.items()
     ),
-    *((_imports(modules), _chat(name)) for name, modules in _CHATS.items()),
+    *((imports, _chat(name)) for name, imports in _CHAT_IMPORTS.items()),
     (_imports(_VOICE), _SPOKEN),
     (re.compile(r"\bapi\.openai\.com/v1/realtime\b"), _SPOKEN),
     (
@@ -176,6 +181,10 @@ def channel_of(text: str, *, models: bool = False) -> Refusal | None:
     causes = (*_CAUSES, _OWN) if models else _CAUSES
     lines = "\n".join(_IMPORTING.findall(text))  # some fifty patterns on whole files take long
     known = next((why for imports, why in causes if imports.search(lines)), None)
+    if known and known.why.startswith("is a bot of "):  # of several services, it may be
+        known = _chat(
+            " and ".join(one for one, imports in _CHAT_IMPORTS.items() if imports.search(lines))
+        )
     heard = (
         why for imports, hears, why in _HEARING if imports.search(lines) and hears.search(text)
     )

@@ -308,7 +308,7 @@ def _mastras(path: str, text: str) -> Iterator[DeclaredAgent]:
 
 _NODE_FLOW = re.compile(r"^export const (\w+)\s*=\s*(?:\w+\.)?defineFlow\(", re.M)
 _MOST_FLOWS = 50
-_SERVES_FLOWS = re.compile(r"\b(?:startFlowServer|expressHandler|onCallGenkit)\(")
+_SERVES_FLOWS = re.compile(r"\b(?:startFlowServer|expressHandler|onCallGenkit|fetchHandlers?)\(")
 _NO_TEXT = re.compile(r"\b(?:file|path|url|image|pdf|index|document)", re.I)
 
 

@@ -72,7 +72,10 @@ def _agent_of(variable: str, whole: str) -> str:
 _FLOWS = re.compile(
     r"\bstartFlowServer\((?P<served>)|\.post\(\s*[\"'`](?P<place>/[^\"'`\n]*)[\"'`]\s*,\s*expressHandler\(\s*"
     r"(?P<name>\w+)"
+    r"|\.(?:post|all)\(\s*[\"'`](?P<at>/[^\"'`*\n]*)[\"'`]\s*,[^\n]{0,200}?\bfetchHandler\(\s*(?P<flow>\w+)"
+    r"|\bfetchHandlers\(\s*(?:\[(?P<listed>[^\]]*)\]|(?P<kept>\w+))(?:\s*,\s*[\"'`](?P<under>[^\"'`\n]*)[\"'`])?"
 )
+_GUARDED = re.compile(r"\bwithActionOptions\((?:[^()]|\([^()]*\))*\)")
 _PREFIX = re.compile(r"\bpathPrefix\s*:\s*[\"'`]([^\"'`$\n]*)")
 
 
@@ -81,19 +84,34 @@ def _genkit(text: str, behind: str) -> Invocation | None:
     whole = f"{text}\n{behind}"
     served = [] if "genkit" not in whole else [*_FLOWS.finditer(text)]
     for one in served:
-        given = braced(text, one.end()) if one["name"] is None else ""
-        listed = re.search(r"\bflows\s*:\s*\[([^\]]*)", given)
-        named = re.findall(r"\w+", listed[1]) if listed else [one["name"] or ""]
-        for name in named:
+        names, prefix = _named_in(one, text, whole)
+        place = one["place"] or one["at"]
+        for name in names:
             made = re.search(rf"\b{name}\b[^=\n;]*=\s*\w+\.defineFlow\(", whole) if name else None
             about = next(parts(braced(whole, made.end())), "") if made else ""
             called = re.search(_KEY.format("name"), about)
+            plain = re.fullmatch(r"\s*[\"'`]([^\"'`\n]+)[\"'`]\s*", about)
+            named = called or plain
             asked = question_of_flow(about, whole)
-            if asked and (called or one["place"]):
-                prefix = _PREFIX.search(given)
-                own = f"/{prefix[1] if prefix else ''}{called[1] if called else name}"
-                return asked._replace(route=one["place"] or own)
+            if asked and (named or place):
+                own = f"/{prefix}{named[1] if named else name}"
+                return asked._replace(route=place or own)
     return None
+
+
+def _named_in(served: re.Match[str], text: str, whole: str) -> tuple[list[str], str]:
+    """Return the flows that a server names, and what stands before their names in its paths."""
+    if served["kept"] or served["listed"] is not None:
+        kept = re.search(rf"\b{served['kept']}\b[^=\n;]*=\s*\[([^\]]*)", whole)
+        listed = served["listed"] if served["kept"] is None else kept[1] if kept else ""
+        under = (served["under"] or "").strip("/")
+        return re.findall(r"\w+", _GUARDED.sub("", listed)), f"{under}/" if under else ""
+    if served["served"] is None:
+        return [served["name"] or served["flow"] or ""], ""
+    given = braced(text, served.end())
+    flows = re.search(r"\bflows\s*:\s*\[([^\]]*)", given)
+    prefix = _PREFIX.search(given)
+    return re.findall(r"\w+", flows[1]) if flows else [""], prefix[1] if prefix else ""
 
 
 def question_of_flow(about: str, whole: str) -> Invocation | None:

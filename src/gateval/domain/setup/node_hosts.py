@@ -65,6 +65,7 @@ _HOSTS = (
     (r"@agentuity/runtime", "an agent of Agentuity, which its own program `agentuity` starts"),
     (r"@tanstack/(?:react|solid)-start", "a route of TanStack Start, which its own build serves"),
     (r"mcp-use/server", "a server of MCP, which gives tools to agents"),
+    (r"@databricks/appkit", "an app of Databricks AppKit, which starts with its platform's stores"),
     (r"@flue/[\w-]+", "an agent of Flue, which its own program starts"),
 )
 """Packages, and what a program is that imports one: it is started and asked elsewhere."""
@@ -97,6 +98,10 @@ _BESIDE = (
         r"@modelcontextprotocol/sdk/server[\w/.-]*|@modelcontextprotocol/server|fastmcp",
         "a server of MCP, which gives tools to agents",
     ),
+    (
+        r"@assistant-ui/react-(?:opencode|langgraph|a2a|ag-ui|google-adk)|@opencode-ai/sdk",
+        "a page of an agent that runs elsewhere",
+    ),
     (r"@hashbrownai/[\w-]+", "a page of hashbrown, which a person types into"),
     (
         r"@e2b/code-interpreter|e2b|@vercel/sandbox|@daytonaio/sdk",
@@ -121,6 +126,9 @@ _OF_PAGES = re.compile(
 )
 
 
+_EXTENSION = re.compile(r"\b(?:chrome|browser)\.runtime\.\w+")
+
+
 def host_of(text: str, *, beside: bool = False) -> Refusal | None:
     """Return why a program of this text is asked elsewhere, by what it imports; `beside` also why
     one is no agent that asks others, or that works for them.
@@ -131,6 +139,10 @@ def host_of(text: str, *, beside: bool = False) -> Refusal | None:
         found = next((one for one in packages if kind.fullmatch(one)), "")
         if found:
             return Refusal(f"is {what} (it imports `{found}`), and nothing here asks it.", _HINT)
+    if own := _EXTENSION.search(text):
+        return Refusal(
+            f"is a part of an extension of a browser (`{own[0]}`), which its pages ask.", _HINT
+        )
     return None
 
 
@@ -156,6 +168,22 @@ def client_in(text: str) -> Refusal | None:
                 "with the command that starts it here (`runtime: {type: http}`).",
             )
     return None
+
+
+_HANDS_ON = re.compile(r"^export\s+(?:async\s+function|const)\s+POST\b", re.M)
+_FETCHES = re.compile(r"\b(?:fetch|axios\.post)\(\s*(?![\"'`]/)[\w`\"'$]")
+_TAKES = re.compile(r"\b(?:messages?|prompt|question|query)\b")
+
+
+def hands_on(text: str) -> Refusal | None:
+    """Return why a route cannot be asked that gives the question to a server elsewhere."""
+    if not (_HANDS_ON.search(text) and _FETCHES.search(text) and _TAKES.search(text)):
+        return None
+    return Refusal(
+        "hands the question on to a server elsewhere (`fetch`), and none here calls a model.",
+        "Call `gateval init` in the repository of that server; or write the Agent by hand, with "
+        "the command that starts it here (`runtime: {type: http}`).",
+    )
 
 
 def unknown_in(text: str) -> Refusal | None:

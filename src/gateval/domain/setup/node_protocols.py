@@ -25,6 +25,13 @@ COPILOT = Refusal(
     "Name the agent behind it; or write the Agent by hand, with the command that serves this, and "
     "`request: {preset: ag-ui, path: BASE/agent/NAME/run}`, where it has a path for each. " + NAMED,
 )
+AG_UI_ROUTE = Refusal(
+    "is a route that speaks AG-UI (the body is a `RunAgentInput`), which no bridge sends to a "
+    "route.",
+    "Write the Agent by hand, with the command that serves it: `runtime: {type: http, command: "
+    "[...], request: {preset: ag-ui, path: /api/chat}}`. " + NAMED,
+)
+_AG_UI_BODY = re.compile(r"\bchatParamsFromRequest(?:Body)?\(|\bRunAgentInput(?:Schema)?\b")
 _LISTENS = re.compile(r"\.listen\(|\bserve\(")
 _OWN_ROUTE = re.compile(r"\.post\(\s*[\"'`]/(?![\w/-]*copilot)")
 _COPILOT = re.compile(r"\bnew CopilotRuntime\b")
@@ -73,4 +80,11 @@ def asked_elsewhere(text: str) -> Refusal | None:
     """Return why a route cannot be asked that hands its questions on."""
     if _COPILOT.search(text):
         return COPILOT
+    if _AG_UI_BODY.search(text):
+        return AG_UI_ROUTE
+    return queued_in(text)
+
+
+def queued_in(text: str) -> Refusal | None:
+    """Return why a program or a route cannot be asked that gives the question to a job."""
     return QUEUED if _QUEUED.search(text) and not _CALLS_A_MODEL.search(text) else None

@@ -22,10 +22,12 @@ _HANDLER = re.compile(
     r"|deployable_ai_service\()"
     r"|^@functions_framework\.http\b"
     r"|^export (?:async function|function|const) (?:onRequest(?:Post)?|handler)\b"
-    r"|^(?:module\.)?exports\.handler\s*=|^export default \{\s*(?:async )?fetch\b"
+    r"|^(?:module\.)?exports\.handler\s*="
+    r"|^export default \{\s*(?:(?://[^\n]*|/\*[^*]*\*+(?:[^/*][^*]*\*+)*/)\s*)*(?:async )?fetch\b"
     r"|^Deno\.serve\(|^export default app\b(?=;?\s*\Z)",
     re.M,
 )
+_WORKERS_AI = re.compile(r"\benv\.AI\.run\b")
 _ASKS_A_MODEL = re.compile(r"\bchat/completions\b|\bchat\.completions\b")
 
 AGENT_OS = Refusal(
@@ -162,6 +164,11 @@ def served_otherwise(path: str, text: str, behind: str) -> Refusal | None:
 def is_handler(text: str) -> bool:
     """Whether a file has the handler that a platform calls."""
     return bool(_HANDLER.search(text))
+
+
+def asks_workers_ai(text: str) -> bool:
+    """Whether a handler of Cloudflare asks a model that its platform gives it."""
+    return bool(_WORKERS_AI.search(text))
 
 
 def asks_a_model(text: str) -> bool:

@@ -193,7 +193,9 @@ _FETCHED = re.compile(
 _NODE_LISTENS = re.compile(
     r"\.listen\(|\bserve\(\s*[{\w]|\b(?:hono|elysia)Server\(|\bstartFlowServer\("
 )
-_OF_FRAMEWORK = re.compile(r"\bnew VoltAgent\(|\bstartFlowServer\(|\bexpressHandler\(")
+_OF_FRAMEWORK = re.compile(
+    r"\bnew VoltAgent\(|\bstartFlowServer\(|\bexpressHandler\(|\bfetchHandlers\("
+)
 _ANSWERS = re.compile(
     r"return\s*\{\s*[\"'](\w+)[\"']|jsonify\(\s*\{?\s*[\"']?(\w+)|return \w+\((\w+)="
 )

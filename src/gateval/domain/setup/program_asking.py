@@ -17,7 +17,9 @@ from gateval.domain.setup.express import with_mounts
 from gateval.domain.setup.framework_routes import of_framework
 from gateval.domain.setup.invocation import QUESTION, Invocation
 from gateval.domain.setup.nest import is_nest, nest_asked
+from gateval.domain.setup.node_protocols import queued_in
 from gateval.domain.setup.node_servers import asked_as_handled
+from gateval.domain.setup.node_text import without_comments
 from gateval.domain.setup.openapi import is_looked_after
 from gateval.domain.setup.other_work import SILENT, STREAMS, Refusal, template_of
 from gateval.domain.setup.platforms import (
@@ -126,6 +128,10 @@ def _by_words(
     """Return how a command is asked: as people are shown it, by a sentence or, where the program
     takes none, by a file that is there; and why it cannot be, if so.
     """
+    if not path.endswith((".py", ".go")) and (
+        why := queued_in(without_comments(around.texts[path]))
+    ):
+        return asked, why
     told = around.told.get(path)
     words, file = (told.words, told.file) if told else ((), "")
     if words and not file:

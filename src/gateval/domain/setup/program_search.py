@@ -10,6 +10,7 @@ from gateval.domain.setup.asked_by_words import reads_input
 from gateval.domain.setup.crews import NOT_GIVEN
 from gateval.domain.setup.declared import LEAST, DeclaredAgent, declared_agents, leads
 from gateval.domain.setup.found_programs import TELLING, declared_program, program_of
+from gateval.domain.setup.mastra_workflows import told_workflow
 from gateval.domain.setup.other_work import (
     FOREIGN,
     MUTE,
@@ -26,6 +27,7 @@ from gateval.domain.setup.unasked_programs import (
     asked_elsewhere,
     azure_functions,
     handlers_of,
+    orchestrated,
     pages_of,
     told_page,
     unstarted,
@@ -93,6 +95,8 @@ def find_programs(
     best = max((one.score for one in found if one.refused is None), default=0)
     if 0 < best < _DECLARED + 10 and (page := told_page(found, around)):
         return (page,)
+    if whole := told_workflow(found, around) or orchestrated(found, around):
+        return tuple(whole)
     found = [with_cause(one, around, found) for one in found]
     last = len(around.told)
     order = {one.path: places.get(one.path, last) for one in found}

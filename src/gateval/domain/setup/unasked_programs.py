@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from gateval.domain.setup.channels import channel_of, no_bridge
+from gateval.domain.setup.declared import leads
 from gateval.domain.setup.found_programs import program_of
 from gateval.domain.setup.libraries import is_bridged, is_named, is_unbridged
-from gateval.domain.setup.node_hosts import client_in, host_of, unknown_in
+from gateval.domain.setup.node_hosts import client_in, hands_on, host_of, unknown_in
+from gateval.domain.setup.node_protocols import COPILOT
 from gateval.domain.setup.other_work import (
     AZURE,
     MUTE,
@@ -21,9 +23,17 @@ from gateval.domain.setup.other_work import (
     page_of,
     template_of,
 )
-from gateval.domain.setup.platforms import DEPENDENCIES, FIELDS, PLATFORM, asks_a_model, is_handler
+from gateval.domain.setup.platforms import (
+    DEPENDENCIES,
+    FIELDS,
+    PLATFORM,
+    asks_a_model,
+    asks_workers_ai,
+    is_handler,
+)
 from gateval.domain.setup.program import FoundProgram, is_asked, streams_only
 from gateval.domain.setup.repository_files import RepositoryFiles
+from gateval.domain.setup.server_actions import server_action_of
 
 
 def with_cause(
@@ -34,32 +44,52 @@ def with_cause(
     """
     if program.refused in {FIELDS, DEPENDENCIES} and (page := _page_around(program, around)):
         return page
-    if program.refused is STREAMS and program.path in around.texts:
+    if program.refused in {COPILOT, STREAMS} and program.path in around.texts:
         own = f"{around.texts[program.path]}\n{around.reach.behind(program.path)}"
-        return program._replace(refused=channel_of(own) or STREAMS)
-    if program.refused not in {MUTE, UNSTARTED, SILENT} or program.path not in around.texts:
+        return program._replace(refused=channel_of(own) or program.refused)
+    handled = program.refused == PLATFORM
+    if not (handled or program.refused in {MUTE, UNSTARTED, SILENT}):
+        return program
+    if program.path not in around.texts:
         return program
     near = around.below(program.root)
     others = (one.score for one in programs if one.refused is None and one.root != program.root)
     score = min(program.score, *(score - 1 for score in others), program.score)
-    why = channel_of("\n".join(around.texts[one] for one in near))
-    asking = sorted(near, key=lambda one: not around.frameworks[one])  # that takes the question
-    hosts = ((one, host_of(around.texts[one])) for one in asking if not why)
+    why = None if handled else channel_of("\n".join(around.texts[one] for one in near))
+    hosts = ((one, host_of(around.texts[one])) for one in _likeliest(near, around) if not why)
     path, why = next(((one, host) for one, host in hosts if host), (program.path, why))
-    if program.refused in {UNSTARTED, MUTE} and not why:
-        why = _flows_of(around.texts[path])
-    why = why or _without_bridge(program, around)
-    if why is None and (speaks := [one for one in near if _SOCKETS.search(around.texts[one])]):
-        path, why = min(speaks, key=lambda one: (names_other_work(one), one)), STREAMS
+    if not handled and why is None:
+        path, why = _otherwise_asked(program, near, around)
     return program._replace(path=path, refused=why or program.refused, score=score)
 
 
 _SOCKETS = re.compile(
     r"@\w+\.websocket\(|\bwebsockets?\.serve\(|\b(?:WebSocketRoute|SocketIO)\("
-    r"|^class \w+\([^)]*(?:WebSocketHandler|WebsocketConsumer|WebSocketEndpoint)\b",
+    r"|^class \w+\([^)]*(?:WebSocketHandler|WebsocketConsumer|WebSocketEndpoint)\b"
+    r"|\bnew WebSocketServer\(|\bupgradeWebSocket\(|\bnew WebSocketPair\b|[\"']socket\.io[\"']",
     re.M,
 )
-"""A server in Python that takes messages over WebSocket."""
+"""A server that takes messages over WebSocket."""
+
+
+def _otherwise_asked(
+    program: FoundProgram, near: Sequence[str], around: RepositoryFiles
+) -> tuple[str, Refusal | None]:
+    """Return by which file and how a program is asked that no platform starts: a page of Genkit, a
+    server action, a library without a bridge, WebSocket; None where nothing tells.
+    """
+    if program.refused in {UNSTARTED, MUTE}:
+        if why := _flows_of(around.texts[program.path]):
+            return program.path, why
+        for path in _likeliest(near, around):
+            why = server_action_of(path, around.texts[path]) if around.framework(path) else None
+            if why:
+                return path, why
+    if why := _without_bridge(program, around):
+        return program.path, why
+    speaks = [one for one in near if _SOCKETS.search(around.texts[one])]
+    path = min(speaks, key=lambda one: (names_other_work(one), one), default="")
+    return (path, STREAMS) if path else (program.path, None)
 
 
 def _page_around(program: FoundProgram, around: RepositoryFiles) -> FoundProgram | None:
@@ -69,6 +99,50 @@ def _page_around(program: FoundProgram, around: RepositoryFiles) -> FoundProgram
         if why and program.path in around.reach.from_(path):
             return program._replace(path=path, refused=why, target="", language="")
     return None
+
+
+_TAKES = re.compile(
+    r"\b(?:user)?(?:[qQ]uestion|[pP]rompt|[qQ]uery|[mM]essages?|[tT]opic|[tT]ext|[iI]nput)\b\s*[?:,})]"
+)
+
+
+_DEFINES = re.compile(
+    r"\b(?:create|define)Agent\(|\b(?:schemaTask|task|createFunction)\(|\bextends \w*Agent\w*\b"
+)
+"""How the work that a platform starts is defined."""
+
+
+def _likeliest(paths: Iterable[str], around: RepositoryFiles) -> list[str]:
+    """Return the files, those first that ask a model themselves, then those with a question."""
+    return sorted(
+        paths,
+        key=lambda one: (
+            not around.framework(one),
+            names_other_work(one),
+            not _DEFINES.search(around.texts[one]),
+            not around.frameworks[one],
+            not _TAKES.search(around.texts[one]),
+            one.count("/"),
+            one,
+        ),
+    )
+
+
+def orchestrated(programs: Sequence[FoundProgram], around: RepositoryFiles) -> list[FoundProgram]:
+    """Return the work of a platform that asks all of several equal agents of Node, of which none
+    leads: they are its parts.
+    """
+    asked = [one for one in programs if one.refused is None]
+    best = max((one.score for one in asked), default=0)
+    peers = {one.told: one.path for one in asked if one.score >= best - 1}
+    node = all(one.target and one.language == "node" for one in asked)
+    if len(peers) < 2 or not node or any(leads(one.rpartition(":")[2]) for one in peers):
+        return []
+    for path in _likeliest(around.texts, around):
+        why = host_of(around.texts[path])
+        if why and {*peers.values()} <= {*around.reach.from_(path)} - {path}:
+            return [program_of(path, asked[0].framework, around)._replace(refused=why)]
+    return []
 
 
 def _without_bridge(program: FoundProgram, around: RepositoryFiles) -> Refusal | None:
@@ -111,8 +185,8 @@ def asked_elsewhere(around: RepositoryFiles) -> list[FoundProgram]:
             one,
         ),
     )
-    for cause in (_own_way, host_of, _works_for_others, client_in, unknown_in):
-        for path in nearest:
+    for cause in (_own_way, host_of, _works_for_others, client_in, hands_on, unknown_in):
+        for path in _likeliest(nearest, around) if cause is host_of else nearest:
             if why := cause(around.texts[path]):
                 return [program_of(path, "", around)._replace(refused=why)]
     return []
@@ -157,7 +231,11 @@ def handlers_of(around: RepositoryFiles) -> Iterator[FoundProgram]:
         for path, text in around.texts.items()
         if is_handler(text)
         and not does_other_work(path, text)
-        and (around.framework(path) or asks_a_model(f"{text}\n{around.reach.behind(path)}"))
+        and (
+            around.framework(path)
+            or asks_workers_ai(text)
+            or asks_a_model(f"{text}\n{around.reach.behind(path)}")
+        )
     ]
     for path in sorted(found, key=lambda one: (not is_asked(one), one))[:1]:
         yield program_of(path, around.framework(path), around)._replace(refused=PLATFORM)
