@@ -45,7 +45,8 @@ def read_stream(stream: str, body: bytes, path: str | None, *, join: bool) -> st
     """Return the final message of a stream of this kind (`STREAMS`).
 
     `path` is the JSONPath of a text in each item, for `sse` and `ndjson`; with `join` all that it
-    finds are one text, else the last is the message. Raises `StreamError`.
+    finds are one text, else the last is the message. An event called `error` is one. Raises
+    `StreamError`.
     """
     if stream in PATHED:
         return _found(_events(body) if stream == "sse" else _lines(body), path, join=join)
@@ -99,6 +100,8 @@ def _parts(body: bytes) -> Iterator[StreamItem]:
 def _found(items: Iterable[StreamItem], path: str | None, *, join: bool) -> str:
     texts: list[str] = []
     for item in items:
+        if item.name == "error":
+            raise StreamError(_told(item.value))
         try:
             value = bounded.find(path or "$", item.value)
         except bounded.Nothing:

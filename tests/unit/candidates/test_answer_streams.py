@@ -272,3 +272,10 @@ def test_the_manifest_knows_every_kind() -> None:
 def test_what_does_not_go_together(options: dict[str, str], said: str) -> None:
     with pytest.raises(ValueError, match=said):
         HttpResponseOptions.model_validate(options)
+
+
+def test_an_event_called_error_is_no_part_of_an_answer() -> None:
+    body = b'data: {"t": "Your order"}\n\nevent: error\ndata: {"error": "no credit"}\n\n'
+    with pytest.raises(StreamError, match="the stream tells an error"):
+        read_stream("sse", body, "$.t", join=True)
+    assert read_stream("sse", body.replace(b"event: error", b"event: end"), "$.t", join=True)
