@@ -348,3 +348,32 @@ def test_a_self_test_that_nothing_would_see_is_told(tmp_path: Path) -> None:
     assert "No fixture says which tool has to be called" in done.stderr
     alone = gateval(repo, "init", "--self-test", "--yes", "--run")
     assert alone.returncode == 2
+
+
+NEVER = """\
+apiVersion: gateval/v1
+kind: Agent
+metadata: {name: desk}
+spec: {models: [scripted/desk], system: You help., tools: [{name: find_order}]}
+---
+apiVersion: gateval/v1
+kind: EvalFixture
+metadata: {name: order}
+spec:
+  input: {type: prompt, payload: {prompt: Where is it?}}
+  assertions: [{type: toolCalled, tool: find_order}]
+---
+apiVersion: gateval/v1
+kind: Eval
+metadata: {name: desk-eval}
+spec: {targetAgent: desk, fixtures: [order]}
+"""
+
+
+def test_a_self_test_of_a_fixture_that_fails_anyway_says_so(tmp_path: Path) -> None:
+    repo = Repo(tmp_path / "new")
+    repo.write("desk.yaml", NEVER)
+    repo.write(".gateval/scripted/desk.yaml", "rules: [{reply: Somewhere.}]\n")
+    done = gateval(repo, "init", "--self-test")
+    assert done.returncode == 1, done.stdout + done.stderr
+    assert "no fixture that passes as it is rests on its call." in done.stdout

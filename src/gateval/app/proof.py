@@ -380,7 +380,10 @@ def run_self_test(environ: dict[str, str]) -> int:
         print("The gate is red, as it should be. Your files are as they were.")
         return EXIT_PASS
     if code == EXIT_PASS:
-        print(f"The gate is green, though {named} is gone: no fixture depends on its call.")
+        print(
+            f"The gate is green, though {named} is gone: no fixture that passes as it is rests on "
+            "its call."
+        )
         return EXIT_FAILED
     return code
 
