@@ -1,4 +1,4 @@
-"""Agents of fourteen frameworks, as their own packages make them, behind bridges."""
+"""Agents of nineteen frameworks, as their own packages make them, behind bridges."""
 
 from __future__ import annotations
 
@@ -85,6 +85,8 @@ BRIDGED = (
     Bridged("agno", "desk.py:steps"),
     Bridged("strands", "desk:agent"),
     Bridged("strands", "desk:swarm"),
+    Bridged("autogen", "desk:agent"),
+    Bridged("autogen", "desk:team"),
     Bridged("node", "graph.mjs:graph", "node"),
     Bridged("node", "openai.mjs:agent", "node"),
     Bridged("node", "src/desk.ts:makeDesk", "node"),

@@ -142,7 +142,8 @@ class AgentvOptions(Spec):
 
 PYTHON_FRAMEWORKS = (
     "openai-agents", "langgraph", "google-adk", "crewai", "pydantic-ai", "smolagents",
-    "llama-index", "claude-agent-sdk", "agent-framework", "agno", "strands", "callable",
+    "llama-index", "claude-agent-sdk", "agent-framework", "agno", "strands", "autogen",
+    "callable",
 )  # fmt: skip
 NODE_FRAMEWORKS = (
     "agentkit", "ai-sdk", "beeai", "google-adk", "langgraph", "llama-index", "mastra",

@@ -145,6 +145,13 @@ def test_a_flow_of_genkit_that_is_exported_and_takes_a_question_is_asked(
     assert (flow.target, flow.inputs, flow.refused) == ("src/menu.ts:menuQA", inputs, None)
 
 
+def test_a_team_of_autogen_comes_before_its_agents() -> None:
+    text = "from autogen_agentchat.agents import AssistantAgent\nfrom autogen_agentchat.teams import RoundRobinGroupChat\ndesk = AssistantAgent('desk', model_client=client, tools=[look])\nshop = RoundRobinGroupChat([desk], max_turns=2)\n"
+    first, second = found({"desk.py": text})
+    assert (first.target, first.framework, first.language) == ("desk.py:shop", "AutoGen", "python")
+    assert second.target == "desk.py:desk"
+
+
 def test_the_root_agent_of_adk_for_typescript_comes_before_its_helpers() -> None:
     text = "import { AgentTool, LlmAgent } from '@google/adk';\nexport const helper = new LlmAgent({ name: 'helper', tools: [look] });\nexport const rootAgent = new LlmAgent({\n  name: 'lead',\n  subAgents: [helper],\n});\n"
     first, second = found({"app/agent.ts": text, "package.json": "{}"})

@@ -231,7 +231,7 @@ GUARD = "if __name__ == '__main__':\n    main()\n"
         ("from zeta_agents import Runner", "imports zeta_agents, for which"),
         ("from zeta.core import DeskAgent", "imports zeta, for which"),
         ("import griptape.structures", "gets its answers from Griptape (imported in desk.py)"),
-        ("from autogen_agentchat.agents import AssistantAgent", "gets its answers from AutoGen"),
+        ("from autogen_core import RoutedAgent", "gets its answers from AutoGen Core"),
     ],
 )
 def test_a_library_without_a_bridge_is_named(imports: str, why: str) -> None:

@@ -94,6 +94,9 @@ FRAMEWORKS: Mapping[str, Framework] = {
     ),
     "agno": Framework("agno", "agno", {"agno.": ("Agent", "Team", "Workflow")}),
     "strands": Framework("strands", "strands-agents", {"strands.": ("Agent", "MultiAgentBase")}),
+    "autogen": Framework(
+        "autogen", "autogen-agentchat", {"autogen_agentchat.": ("ChatAgent", "Team")}
+    ),
     "callable": Framework("callables", "", {}),
 }
 """All that a `framework` can be called. A path of a file is a bridge of one's own."""

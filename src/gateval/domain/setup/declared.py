@@ -89,6 +89,7 @@ _MAKERS: Mapping[str, str] = {
     "Microsoft Agent Framework": r"(?:Chat)?Agent|\w+\.(?:create|as)_agent",
     "Agno": r"Agent|Team|Workflow",
     "Strands Agents": r"Agent|Swarm|\w+\.build",
+    "AutoGen": r"AssistantAgent|SocietyOfMindAgent|\w+GroupChat|Swarm|GraphFlow",
     "Mastra": r"new Agent",
     "Google ADK": r"new (?:Llm|Sequential|Parallel|Loop)?Agent",
     "Vercel AI SDK": r"new (?:Experimental_)?(?:ToolLoop)?Agent",
@@ -122,7 +123,8 @@ _MASTRA_AGENTS = re.compile(r"\bagents:\s*\{([^}]*)\}")
 _NAMED = re.compile(r"\b(?:name\s*[=:]|id\s*:)\s*[\"']([^\"'\n]{1,80})[\"']")
 _NODES = re.compile(r"\.add_node\([^()\n]*?\b(\w+)\s*\)")
 _HANDS_ON = re.compile(
-    r"\b(?:handoffs|sub_agents|subAgents|managed_agents|agents|members|steps)\s*[=:]\s*[\[{]([^\]}]*)"
+    r"(?:\b(?:handoffs|sub_agents|subAgents|managed_agents|agents|members|participants|steps)\s*[=:]"
+    r"|\b(?:\w+GroupChat|Swarm)\()\s*[\[{]([^\]}]*)"
 )
 _TOOLS = re.compile(r"\btools\s*=\s*\[([^\]]*)")
 _FUNCTION = re.compile(r"^(?:async )?def (\w+)", re.M)

@@ -34,9 +34,10 @@ PYTHON = {
     "anthropic": "Anthropic SDK",
     "openai": "OpenAI SDK",
     "langfuse.openai": "OpenAI SDK",
-    "autogen": "AutoGen",
-    "autogen_core": "AutoGen",
-    "ag2": "AutoGen",
+    "autogen_core": "AutoGen Core",
+    "autogen_ext": "AutoGen Core",
+    "autogen": "AutoGen 0.2",
+    "ag2": "AG2",
     "beeai_framework": "BeeAI",
     "marvin": "Marvin",
     "mirascope": "Mirascope",
@@ -122,7 +123,7 @@ _BRIDGED = frozenset(
     {
         *("OpenAI Agents", "Pydantic AI", "LangGraph", "LangChain", "CrewAI", "smolagents"),
         *("Claude Agent SDK", "Google ADK", "Strands Agents", "Agno", "LlamaIndex"),
-        "Microsoft Agent Framework",
+        *("Microsoft Agent Framework", "AutoGen"),
     }
 )
 """Frameworks whose agents a bridge of ours drives."""
