@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from gateval.domain.setup.starter import said_of
+from gateval.domain.setup.told_starts import told_starts
 from tests.unit.domain.test_programs_of_strangers import MAIN, found
 
 ENTERED = """from bedrock_agentcore.runtime import BedrockAgentCoreApp
@@ -159,6 +160,11 @@ async def media(websocket): Agent(x)
 if __name__ == "__main__":
     uvicorn.run(app)
 """
+JOINED = """from uagents_adapter import MultiA2AAdapter
+from openai import OpenAI
+def main():
+    MultiA2AAdapter(OpenAI()).run()
+"""
 DRAWN = """import chainlit as cl
 from llama_index.core.workflow import Workflow, step
 class Desk(Workflow):
@@ -174,6 +180,7 @@ class Desk(Workflow):
     [
         (CHOSEN + MAIN, "asks for several things in turn"),
         (CALLED, "is spoken to"),
+        (JOINED + MAIN, "is an agent of uAgents"),
         (DRAWN, "writes to a page of Chainlit while it answers"),
     ],
 )
@@ -181,3 +188,8 @@ def test_what_a_person_answers_or_hears_is_refused(text: str, why: str) -> None:
     first, *_ = found({"desk.py": text})
     assert first.refused
     assert why in first.refused.why
+
+
+def test_a_package_below_src_is_told_to_be_started_by_its_name() -> None:
+    files = {"src/desk/__main__.py", "src/desk/__init__.py"}
+    assert [*told_starts({"README.md": "python -m desk\n"}, {}, files)] == ["src/desk/__main__.py"]

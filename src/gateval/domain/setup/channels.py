@@ -42,7 +42,7 @@ _HEARD = {
 """Services to which programs also send alone, and how one shows that it hears of them."""
 
 _PLATFORMS = {
-    "an agent of uAgents, which messages of other agents ask": "uagents",
+    "an agent of uAgents, which messages of other agents ask": r"uagents(?:_\w+)?",
     "a service of Restate, which its server asks": "restate",
     "a worker of Temporal, which its server gives work": "temporalio",
     "an Actor of Apify, which takes its input from that platform": "apify",

@@ -169,7 +169,8 @@ def _places(named: str, folder: str) -> Iterator[str]:
     folder that the root was a part of.
     """
     stem = named.removesuffix(".py")
-    for one in (named, f"{stem}/__main__.py", f"{stem}/__init__.py", f"src/{named}"):
+    package = (f"{stem}/__main__.py", f"{stem}/__init__.py")
+    for one in (named, *package, f"src/{named}", *(f"src/{one}" for one in package)):
         yield normpath(join(folder, one))
     yield normpath(named)
     parts = normpath(named).split("/")
