@@ -88,6 +88,7 @@ BRIDGED = (
     Bridged("autogen", "desk:agent"),
     Bridged("autogen", "desk:team"),
     Bridged("node", "graph.mjs:graph", "node"),
+    Bridged("node", "react.mjs:agent", "node"),
     Bridged("node", "openai.mjs:agent", "node"),
     Bridged("node", "src/desk.ts:makeDesk", "node"),
     Bridged("node", "mastra.mjs:mastra", "node"),

@@ -92,7 +92,7 @@ const FRAMEWORKS = {
   "google-adk": { file: "google_adk.mjs", is: (one) => has(one, "runAsync", "findAgent") },
   langgraph: {
     file: "langgraph.mjs",
-    is: (one) => one?.lg_is_pregel === true || one?.lc_runnable === true || named(one, "StateGraph"),
+    is: (one) => one?.lg_is_pregel === true || one?.graph?.lg_is_pregel === true || one?.lc_runnable === true || named(one, "StateGraph"),
   },
   "llama-index": { file: "llama_index.mjs", is: (one) => has(one, "run", "runStream", "getAgents") },
   mastra: {

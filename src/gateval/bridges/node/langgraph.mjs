@@ -7,7 +7,8 @@ const QUESTIONS = ["question", "query", "user_input", "userInput", "userQuery"];
 
 export class Bridge {
   constructor(target, around) {
-    this.graph = typeof target.compile === "function" && !target.invoke ? target.compile() : target;
+    this.agent = typeof target.compile === "function" && !target.invoke ? target.compile() : target;
+    this.graph = this.agent.graph?.lg_is_pregel === true ? this.agent.graph : this.agent; // of `createAgent`
     this.around = around;
     this.config = { configurable: { thread_id: "gateval" } };
   }
@@ -18,7 +19,7 @@ export class Bridge {
       const found = await this.load();
       if (found) this.graph.checkpointer = new found.MemorySaver();
     }
-    const state = await this.graph.invoke(await this.given(question), this.config);
+    const state = await this.agent.invoke(await this.given(question), this.config);
     const { asked, next } = await this.paused(state);
     this.waits = asked.length ? "answer" : next.length ? "go" : "";
     if (asked.length) return asked[0].value ?? asked[0];
