@@ -7,6 +7,8 @@ import json
 import pytest
 
 from gateval.domain.setup.crews import NOT_GIVEN
+from gateval.domain.setup.other_work import MUTE
+from gateval.domain.setup.platforms import PLATFORM, SANDBOX
 from tests.unit.domain.test_handlers import ASK
 from tests.unit.domain.test_programs_of_strangers import found
 from tests.unit.domain.test_request_models import TOP
@@ -102,8 +104,9 @@ class Post(Flow[Kept]):
         ("        return go(self.state.audience)", ("audience",), (), None),
         ("        return go(self.state.topic, self.state.audience)", ("topic",), (("audience", '"gateval"'),), None),
         ("        return go(self.state)", (), (), None),
+        ("        said = \"\"\"\nAll that\n\"\"\"\n        return go(said, self.state.topic)", ("topic",), (), None),
     ],
-    ids=["writes its own", "reads one", "reads another", "reads two", "hands on"],
+    ids=["writes its own", "reads one", "reads another", "reads two", "hands on", "at the left"],
 )  # fmt: skip
 def test_a_flow_is_given_what_its_steps_read_of_its_state_and_refused_where_that_is_nothing(
     body: str, inputs: tuple[str, ...], more: tuple[tuple[str, str], ...], refused: object
@@ -129,6 +132,14 @@ def test_a_crew_is_given_what_a_program_elsewhere_gives_and_all_that_its_own_fil
     program = next(one for one in found({**files, **config}) if one.target)
     more = {name: json.loads(said) for name, said in program.more}
     assert more == {"domain": "shop.example", "year": "gateval"}
+
+
+def test_a_crew_of_tasks_with_texts_of_their_own_is_given_what_they_name() -> None:
+    text = "from crewai import Agent, Crew, Task\nwriter = Agent(goal='Write for {audience}')\nwork = Task(description='About {topic}', agent=writer)\ncrew = Crew(agents=[writer], tasks=[work])\ndef main():\n    crew.kickoff(inputs={'topic': 'AI', 'audience': 'all'})\nif __name__ == '__main__':\n    main()\n"
+    program = next(one for one in found({"main.py": text}) if one.target)
+    assert (program.target, program.more) == ("main.py:crew", (("audience", '"all"'),))
+    alone = text.replace("'Write for {audience}'", "f'Write for {audience}'")
+    assert next(one for one in found({"main.py": alone}) if one.target).more == ()
 
 
 def test_of_several_files_of_a_platform_the_one_that_asks_a_model_is_named() -> None:
@@ -168,3 +179,76 @@ def test_a_command_that_takes_a_sentence_comes_before_equal_agents_of_its_file()
     assert found({"main.py": text})[0].target
     first, *_ = found({"main.py": text, **readme})
     assert first.command[-3:] == ("main.py", "explain", "{{ prompt }}")
+
+
+def test_events_of_ag_ui_that_a_handler_writes_itself_are_read_as_that() -> None:
+    body = "@app.post('/go')\nasync def f(request: Request):\n    body = await request.json()\n    said, run = body['messages'][-1]['content'], body.get('runId', 'r')\n    def tell():\n        yield sse({'type': '%s', 'delta': go(said)})\n    return StreamingResponse(tell(), media_type='text/event-stream')\n"
+    for kind, preset in (("TEXT_MESSAGE_CHUNK", "ag-ui"), ("said", "")):
+        (program,) = found({"main.py": SERVER + body % kind})
+        assert (program.invocation.route, program.invocation.preset) == ("/go", preset)
+
+
+def test_an_agent_that_a_program_gives_a_sandbox_is_asked_by_that_program() -> None:
+    text = "from agents.sandbox import SandboxAgent\ndef build_agent():\n    return SandboxAgent(name='desk', tools=[])\n"
+    loop = "def main():\n    while True:\n        go(build_agent(), input('> '))\nif __name__ == '__main__':\n    main()\n"
+    (alone,) = found({"agent.py": text})
+    assert alone.refused == SANDBOX
+    first = found({"agent.py": text + loop})[0]
+    assert (first.target, first.refused) == ("", None)
+
+
+@pytest.mark.parametrize(
+    ("asks", "typed"),
+    [
+        ("input('Base URL (press Enter for x): ')\n    input('Ask: ')", "\n{{ prompt }}"),
+        ("input('Enter a session ID: ')\n    input('Ask: ')", "gateval\n{{ prompt }}"),
+        ("input('Your name: ')\n    while input('Ask: ') != 'quit': ...", "gateval\n{{ prompt }}\nquit\n"),
+        ("input('Your name: ')", "{{ prompt }}"),
+        ("input('Ask: ')\n    json.loads(raw)", "{{ prompt }}"),
+        ("input('Use it? (y/n, default y): ')\n    input('Ask: ')", "y\n{{ prompt }}\n"),
+    ],
+)  # fmt: skip
+def test_a_line_that_may_be_empty_or_says_who_asks_is_not_the_question(
+    asks: str, typed: str
+) -> None:
+    text = f"import openai\ndef main():\n    {asks}\nif __name__ == '__main__':\n    main()\n"
+    (program,) = found({"main.py": text})
+    assert program.invocation.stdin == typed
+
+
+def test_a_question_that_stands_behind_two_dashes_is_asked_so() -> None:
+    text = "import openai, sys\ndef main():\n    for arg in sys.argv[1:]:\n        if arg.startswith('--'):\n            task = arg[2:]\n    go(task)\nif __name__ == '__main__':\n    main()\n"
+    (program,) = found({"main.py": text})
+    assert program.invocation.words == ("--{{ prompt }}",)
+
+
+def test_a_function_of_appwrite_is_a_platforms_handler() -> None:
+    text = "from openai import OpenAI\ndef main(context):\n    said = OpenAI().ask(context.req.body)\n    return context.res.json(said)\n"
+    (program,) = found({"src/main.py": text})
+    assert program.refused == PLATFORM
+
+
+def test_an_agent_that_keeps_its_steps_in_restate_is_a_service_of_it() -> None:
+    text = "import restate\nfrom langchain.agents import create_agent\nagent = create_agent(middleware=[restate.x()])\n"
+    (program,) = found({"desk.py": text})
+    assert program.refused
+    assert "a service of Restate" in program.refused.why
+
+
+def test_a_client_of_an_agent_elsewhere_is_none_though_a_library_of_agents_has_it() -> None:
+    text = "from a2a.client import A2ACardResolver\nfrom agent_framework.a2a import A2AAgent\ndef main():\n    go(input('> '))\nif __name__ == '__main__':\n    main()\n"
+    (program,) = found({"main.py": text})
+    assert program.refused
+    assert "speaks A2A and runs elsewhere" in program.refused.why
+
+
+@pytest.mark.parametrize(
+    ("second", "words"),
+    [("run_id = sys.argv[2]", ()), ("question = sys.argv[2]", ("{{ prompt }}",))],
+)
+def test_a_program_that_demands_two_numbers_takes_no_question(
+    second: str, words: tuple[str, ...]
+) -> None:
+    text = f"import openai, sys\ndef main():\n    if len(sys.argv) < 3: sys.exit(1)\n    job = sys.argv[1]\n    {second}\nif __name__ == '__main__':\n    main()\n"
+    (program,) = found({"main.py": text.replace("job = sys", "question = sys") if words else text})
+    assert (program.invocation.words, program.refused == MUTE) == (words, not words)

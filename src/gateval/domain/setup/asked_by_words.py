@@ -11,6 +11,9 @@ from typing import NamedTuple
 from gateval.domain.setup.invocation import PROMPT, QUESTION, Invocation
 from gateval.domain.setup.protocols import starts_itself
 
+SOMEBODY = "gateval"
+"""What is typed where a program asks who somebody is."""
+
 _DECORATED = re.compile(r"^@(\w+)\.command\(\s*(?:name=)?(?:[\"']([\w-]+)[\"'])?", re.M)
 _FUNCTION = re.compile(r"^(?:async )?def (\w+)", re.M)
 _PARSER = re.compile(r"(?:^|\s)(\w+)\s*=\s*\w+\.add_parser\(\s*[\"']([\w-]+)[\"']")
@@ -124,6 +127,9 @@ def arguments_of(path: str, text: str) -> list[str]:
     return [*_ARGUMENT.findall(part), *named, *_KEPT_AS.findall(part)]
 
 
+_SEVERAL = re.compile(r"\blen\(sys\.argv\)\s*(?:<|!=)\s*[3-9]\b|\blen\(sys\.argv\)\s*<=\s*[2-9]\b")
+"""How a program demands more than one argument."""
+
 _READS_JSON = re.compile(
     r"json\.loads?\(\s*(?:sys\.)?(?:stdin|input\(|raw\b|line\b)|\.(?:model_)?validate_json\("
     r"|JSON\.parse\(\s*(?:(?:fs\.)?readFileSync\(\s*(?:0|[\"']/dev/stdin)"
@@ -154,6 +160,9 @@ def _loop_of(text: str) -> str:
     found = (end for library, loop, end in _LOOPS if library.search(text) and loop.search(text))
     return next(found, "")
 
+
+_ASKS_ALOUD = re.compile(r"(?<![\w.])input\(\s*[fr]?[\"']")
+"""How a program asks a person, who types no JSON."""
 
 _ASKED_KEY = re.compile(rf"[\[.][\"']?({QUESTION})\b(?![\"']?\]?[.\[][\"']?content\b)")
 """A key of what is read; `.message.content` is that of a reply."""
@@ -187,15 +196,19 @@ def _asked_in(text: str) -> Invocation:
     for pattern in (_ASKED_OPTION, _PARSED):
         if option := pattern.search(text):
             return Invocation(words=(f"--{option[1].lstrip('-')}", PROMPT), stdin="")
+    if _DASHED.search(text) and "add_argument(" not in text:
+        return Invocation(words=(f"--{PROMPT}",), stdin="")
     named = list(_NAMED.finditer(text))
     names = [one[one.lastindex or 0] for one in named]
     if named and not (_ASKS.search(text) and not any(re.search(QUESTION, one) for one in names)):
         sure = len(named) == 1 and bool(re.fullmatch(QUESTION, names[0]))
         return Invocation(words=(PROMPT,), stdin="", sure=sure)
     otherwise = [one for one in _KEPT_AS.findall(text) if not re.search(QUESTION, one)]
+    if _SEVERAL.search(text) and otherwise == _KEPT_AS.findall(text) and not _READS.search(text):
+        return Invocation(sure=False)
     if _PLACED.search(text) and not (otherwise and _ASKS.search(text)):
         return Invocation(words=(PROMPT,), stdin="")
-    if _READS_JSON.search(text) and _READS.search(text):
+    if _READS_JSON.search(text) and _READS.search(text) and not _ASKS_ALOUD.search(text):
         key = _ASKED_KEY.search(text)
         name = key[1] if key else "prompt"
         asked = f'{{"{name}": {{{{ prompt | tojson }}}}}}'
@@ -210,11 +223,44 @@ _ASKS = re.compile(
 _GOES_ON = re.compile(r"^[ \t]+while\b|^while\b", re.M)
 _QUITS = re.compile(r"[\"'](exit|quit|bye|/exit|/quit)[\"']")
 _MOST_LINES = 6
+_DASHED = re.compile(
+    r"\bfor (\w+) in sys\.argv\[1:\][^\n]*\n\s*if \1\.startswith\(\s*[\"']--[\"']\s*\)[^\n]*\n"
+    r"\s*\w+\s*=\s*\1\[2:\]"
+)
+"""How a program takes what stands behind two dashes as its question."""
+
+_LEFT = re.compile(
+    r"(?i)press enter (?:for|to (?:use|keep|accept|skip))|leave (?:it )?(?:blank|empty)"
+    r"|\(?optional\b|\bor (?:press )?enter\b"
+)
+"""What a program says of a line that may stay empty."""
+
+_SAYS_WHO = re.compile(
+    r"(?i)\b(?:session|user|thread|customer|conversation)[ _-]?(?:id|name)\b|\byour name\b"
+)
+"""What it says of one that names who asks."""
+
+
+def _lines(text: str) -> list[str]:
+    """Return what is typed at each place that asks: nothing where that will do, some name where it
+    asks for one, else the question.
+    """
+    lines = []
+    for one in _ASKS.finditer(text):
+        said = text[one.end() : one.end() + 200].partition(")")[0]
+        lines.append("" if _LEFT.search(said) else SOMEBODY if _SAYS_WHO.search(said) else PROMPT)
+    lines = lines if PROMPT in lines else [PROMPT] * len(lines)
+    return lines[:_MOST_LINES]
 
 
 _FUNCTIONS = re.compile(r"^[ \t]*(?:async )?def ", re.M)
-_DECIDES = re.compile(r"(?<![\w.])(?:console\.)?input\([^\n]{0,200}((?i:\by/n\b|yes/no))")
+_DECIDES = re.compile(
+    r"(?<![\w.])(?:console\.)?input\([^\n]{0,200}((?i:\by/n\b|yes/no)[^\n\"']{0,20})"
+)
 
+
+_USUALLY = re.compile(r"Y/n|(?i:[^\n]*\bdefaults?:? (?:to )?y)")
+"""That a yes is usual: the capital, or in words."""
 
 _MENU = re.compile(
     r"\b(\w+)\s*=\s*\(?\s*(?:await\s+)?[\w.]*(?:input|question|ask|prompt)\(\s*f?[\"'`]([^\"'`\n]{0,200})"
@@ -252,8 +298,11 @@ def _typed(text: str) -> str:
     decided = _DECIDES.findall(before)
     if decided:  # each asks for a yes or a no before the question
         ends = [end[1]] if end and _GOES_ON.search(text) else []
-        chosen = ["y" if one == "Y/n" else "n" for one in decided]  # the capital is what is usual
-        return "\n".join([*chosen, *[PROMPT] * min(asks, _MOST_LINES), *ends, ""])
+        chosen = ["y" if _USUALLY.match(one) else "n" for one in decided]
+        return "\n".join([*chosen, *_lines(text), *ends, ""])
     if asks == 1 and end and _GOES_ON.search(text):
         return f"{PROMPT}\n{end[1]}\n"
-    return "\n".join([PROMPT] * asks) if 1 < asks <= _MOST_LINES else PROMPT
+    lines = _lines(text)
+    if end and _GOES_ON.search(text) and {*lines} > {PROMPT} and asks <= _MOST_LINES:
+        return "\n".join([*lines, end[1], ""])
+    return "\n".join(lines) if 1 < asks <= _MOST_LINES else PROMPT

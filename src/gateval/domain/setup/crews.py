@@ -5,22 +5,25 @@ What a program says is read, never run. Pure.
 
 from __future__ import annotations
 
+import ast
 import json
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from posixpath import basename, commonpath, dirname
 from typing import NamedTuple
 
+from gateval.domain.setup.import_graph import python_tree
 from gateval.domain.setup.openapi import SOME_TEXT, is_identity, takes_question
 from gateval.domain.setup.other_work import Refusal
 from gateval.domain.setup.python_text import statement
+from gateval.domain.setup.server_modules import name_of
 
 CREW_FILES = ("agents.yaml", "tasks.yaml")
 """Files in which a crew's agents and tasks stand, with the names of its inputs in brackets."""
 
 NOT_GIVEN = Refusal(
-    "is a flow whose steps read nothing that it is given as it begins (its topic is written into "
-    "it), so nothing in it reads a question.",
+    "is a flow of which no step reads a text that it is given as it begins, so nothing in it reads "
+    "a question.",
     "Name what answers, `gateval init FILE:OBJECT`: a crew or an agent of the flow, or a function "
     "that takes the question (docs/guides/bridges.md).",
 )
@@ -53,11 +56,37 @@ def given_to_crew(
     """Return what the crew of a class in a file is given: the names in its own files, with the
     values of the program that starts it, or what that gives where no file is beside the class.
     """
-    named = dict(_kicked_off(name, file, texts))
     own = [text for path, text in configs.items() if _is_beside(path, file)]
     places = dict.fromkeys(one for text in own for one in _PLACE.findall(text))
-    if own:
-        named = {one: named.get(one, "") for one in places}
+    return _of_names(dict(_kicked_off(rf"\b{name}\(", file, texts)), list(places), known=bool(own))
+
+
+def given_to_object(name: str, file: str, texts: Mapping[str, str]) -> Given:
+    """Return the same of a crew that a file makes of agents and tasks with texts of their own."""
+    near = [text for path, text in texts.items() if dirname(path) == dirname(file)]
+    places = dict.fromkeys(one for text in near for one in _places_in(text))
+    plain = re.escape(name.removesuffix("()"))
+    return _of_names(dict(_kicked_off(rf"\b{plain}\b", file, texts)), list(places), known=True)
+
+
+_TOLD = frozenset({"description", "expected_output", "goal", "backstory", "role"})
+
+
+def _places_in(text: str) -> Iterator[str]:
+    """Yield the names in brackets in what tasks and agents of a file are told."""
+    tree = python_tree(text) if "Task(" in text else None
+    for call in ast.walk(tree) if tree else ():
+        if isinstance(call, ast.Call) and name_of(call.func) in {"Task", "Agent"}:
+            for one in call.keywords:
+                if one.arg in _TOLD and not any(
+                    isinstance(each, ast.JoinedStr) for each in ast.walk(one.value)
+                ):
+                    yield from _PLACE.findall(ast.unparse(one.value))
+
+
+def _of_names(said: Mapping[str, str], places: list[str], *, known: bool) -> Given:
+    """Return what is given for these places, if all are `known`, else for what is said."""
+    named = {one: said.get(one, "") for one in places} if known else dict(said)
     if len(named) < 2:  # one input alone is the question, whatever it is called
         return Given()
     asked = _asked(named)
@@ -78,13 +107,12 @@ def _is_beside(path: str, file: str) -> bool:
     return dirname(path) in {folder, f"{folder}/config".lstrip("/")}
 
 
-def _kicked_off(name: str, file: str, texts: Mapping[str, str]) -> Iterator[tuple[str, str]]:
-    """Yield the inputs that the nearest program that starts a crew gives it."""
-    starts = rf"\b{name}\("
+def _kicked_off(starts: str, file: str, texts: Mapping[str, str]) -> Iterator[tuple[str, str]]:
+    """Yield the inputs that the nearest program that starts a crew, by this pattern, gives it."""
     using = [one for one, text in texts.items() if re.search(starts, text) and ".kickoff" in text]
     for path in sorted(using, key=lambda one: (_far(one, file), one)):
         text = texts[path]
-        begun = re.search(rf"\b{name}\(\)[^;]{{0,200}}?\.kickoff\w*\(", text)
+        begun = re.search(rf"{starts}[^;]{{0,200}}?\.kickoff\w*\(", text)
         inline = _INPUTS.match(text, _blanks(text, begun.end())) if begun else None
         if found := [inline[1]] if inline else _INPUTS.findall(text)[:1]:
             yield from _INPUT_OF_CREW.findall(found[0].replace(", ", ",\n"))
@@ -113,12 +141,13 @@ _OTHERWISE = re.compile(
     r"\bself\.state\s*[,)]|\*\*self\.state|\bself\.state\.(?:model_dump|dict|copy|items)\(|\binput\("
     r"|trigger_payload|\bself\.(?:inputs|input_state|_inputs)\b|\bdef __init__\("
 )
+_IS_TEXT = re.compile(r"(?:Optional\[\s*)?str\b")
 _USUAL = ("prompt", "question", "query", "message", "user_input", "input", "topic", "task")
 
 
 def given_to_flow(text: str, start: int, texts: Mapping[str, str]) -> Given:
     """Return what the flow that begins at a place of a text is given, as far as its steps tell."""
-    body = statement(text, start)
+    body = _class_at(text, start)
     kept = _KEPT.match(body)
     if _OTHERWISE.search(body) or (not kept and "Flow[" in body[:200]):
         return Given()
@@ -134,7 +163,7 @@ def given_to_flow(text: str, start: int, texts: Mapping[str, str]) -> Given:
     made_here = {name for name, sets in used if sets}
     read = [name for name in dict.fromkeys(name for name, _ in used) if name not in made_here]
     read = [one for one in read if one != "id" and (not kept or one in fields)]
-    texts_read = [one for one in read if not kept or "str" in fields[one][0]]
+    texts_read = [one for one in read if not kept or _IS_TEXT.match(fields[one][0])]
     if not read or (kept and not texts_read):
         return Given(refused=NOT_GIVEN)
     plain = [one for one in texts_read if not is_identity(one)] or texts_read
@@ -143,6 +172,16 @@ def given_to_flow(text: str, start: int, texts: Mapping[str, str]) -> Given:
     more = tuple((one, json.dumps(SOME_TEXT)) for one in left if _is_empty(fields.get(one)))
     inputs = () if asked == "prompt" and not more else (asked,)
     return Given(inputs=inputs, more=more)
+
+
+def _class_at(text: str, start: int) -> str:
+    """Return the text of the class that begins at a place, with prompts that stand at the left."""
+    tree, line = python_tree(text), text.count("\n", 0, start) + 1
+    own = (one for one in (tree.body if tree else ()) if isinstance(one, ast.ClassDef))
+    found = next((one for one in own if one.lineno == line), None)
+    if found is None:
+        return statement(text, start)
+    return "\n".join(text.splitlines()[line - 1 : found.end_lineno])
 
 
 def _is_empty(field: tuple[str, str] | None) -> bool:

@@ -12,7 +12,7 @@ from itertools import islice
 from posixpath import basename, dirname, join, normpath, relpath, splitext
 from typing import NamedTuple
 
-from gateval.domain.setup.crews import given_to_crew, given_to_flow, is_crew_file
+from gateval.domain.setup.crews import given_to_crew, given_to_flow, given_to_object, is_crew_file
 from gateval.domain.setup.framework_routes import question_of_flow
 from gateval.domain.setup.graph_states import (
     demanded,
@@ -25,7 +25,7 @@ from gateval.domain.setup.import_graph import importing_names
 from gateval.domain.setup.libraries import OVER_HTTP
 from gateval.domain.setup.node_text import braced, parts
 from gateval.domain.setup.other_work import Refusal, is_aside, writes_data
-from gateval.domain.setup.platforms import DEPENDENCIES, FIELDS, asks_a_model
+from gateval.domain.setup.platforms import DEPENDENCIES, FIELDS, SANDBOX, asks_a_model
 from gateval.domain.setup.python_text import NEXT, statement
 from gateval.domain.setup.route_files import route_file
 
@@ -374,6 +374,11 @@ def _objects(
         else one._replace(more=(*one.more, *who_asks(state_of(body, text, states), text))): body
         for one, body in found.items()
     }
+    if framework == "CrewAI":
+        found = {
+            one._replace(more=given_to_object(one.found, path, texts).more): body
+            for one, body in found.items()
+        }
     if _OF_CHATKIT.search(text):
         found = {
             one if _HANDS_ON.search(body) else one._replace(score=LEAST - 6): body
@@ -434,13 +439,14 @@ def _delegations(name: str, text: str) -> Iterator[str]:
 def _object(path: str, name: str, framework: str, body: str, score: int) -> DeclaredAgent:
     called = _NAMED.search(body)
     needs = framework == "Pydantic AI" and _NEEDS.search(body)
-    if needs or (_HELPS.match(name) and not _HANDS_ON.search(body)):
+    boxed = re.search(r"\bSandboxAgent\(", body)
+    if needs or boxed or (_HELPS.match(name) and not _HANDS_ON.search(body)):
         score = LEAST - 6
     else:
         score += leads(name) + ("tools" in body)
     plain = re.sub(r"^(?:build|create|get|make)_|\(\)$", "", name)
     names = (called[1] if called else "", plain)
-    refused = DEPENDENCIES if needs else None
+    refused = DEPENDENCIES if needs else SANDBOX if boxed else None
     return DeclaredAgent(path, path, name, framework, names, score, refused=refused)
 
 

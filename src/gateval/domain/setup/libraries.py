@@ -245,6 +245,9 @@ GO = {
 
 _GO_IMPORT = re.compile(r'^\s*(?:import\s+)?(?:[\w.]+\s+)?"([\w-]+\.[\w.-]+/[^"\s]+)"', re.M)
 
+_ASKS_OTHERS = ("agent_framework.a2a",)
+"""Parts of libraries that ask agents elsewhere, and no model."""
+
 OVER_HTTP = "a model's HTTP API"
 _NAMES = frozenset({*PYTHON.values(), *NODE.values(), *GO.values(), "Amazon Bedrock", OVER_HTTP})
 _BEDROCK = re.compile(
@@ -265,7 +268,11 @@ def framework_of(path: str, text: str, own: Container[str] = ()) -> str:
     if path.endswith(".go"):
         return _library_of(text)
     if path.endswith(".py"):
-        modules = {one for one in python_modules(text) if one.partition(".")[0] not in own}
+        modules = {
+            one
+            for one in python_modules(text)
+            if one.partition(".")[0] not in own and not one.startswith(_ASKS_OTHERS)
+        }
         names = (PYTHON[key] for key in PYTHON if any(_is(module, key) for module in modules))
     else:
         packages = {one for one in node_packages(text) if not one.startswith(_CLIENTS)}
@@ -283,6 +290,8 @@ def unknown_library(text: str, own: Container[str]) -> str:
     for module in sorted(python_modules(text)):
         package, _, rest = module.partition(".")
         if not package or package in own or package in sys.stdlib_module_names:
+            continue
+        if module.startswith(_ASKS_OTHERS):
             continue
         named = _OF_AGENTS.fullmatch(package) or _AGENT_CLASS.fullmatch(rest.rpartition(".")[2])
         if named and not _NO_AGENTS.fullmatch(package):

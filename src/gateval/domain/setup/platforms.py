@@ -20,12 +20,13 @@ _NEST_POST = re.compile(r"^[ \t]*@Post\(", re.M)
 _HANDLER = re.compile(
     r"^(?:async )?def (?:(?:lambda_)?handler\(\s*(?:event|context)\b|on_request(?:_post)?\("
     r"|deployable_ai_service\()"
+    r"|^(?:async )?def main\(context\b(?=.{0,4000}?\bcontext\.re[qs]\b)"
     r"|^@functions_framework\.http\b"
     r"|^export (?:async function|function|const) (?:onRequest(?:Post)?|handler)\b"
     r"|^(?:module\.)?exports\.handler\s*="
     r"|^export default \{\s*(?:(?://[^\n]*|/\*[^*]*\*+(?:[^/*][^*]*\*+)*/)\s*)*(?:async )?fetch\b"
     r"|^Deno\.serve\(|^export default app\b(?=;?\s*\Z)",
-    re.M,
+    re.M | re.S,
 )
 _WORKERS_AI = re.compile(r"\benv\.AI\.run\b")
 _ASKS_A_MODEL = re.compile(r"\bchat/completions\b|\bchat\.completions\b")
@@ -81,6 +82,10 @@ DEPENDENCIES = Refusal(
 )
 
 
+SANDBOX = Refusal(
+    "is a SandboxAgent, which its own program gives a sandbox for each run, and no bridge does.",
+    NAMED,
+)
 SERVERS = Refusal(
     "starts several servers, each at a port of its own, and a trial has one.",
     "Name the one that is asked, `gateval init FILE`, or its agent, `gateval init FILE:OBJECT` "

@@ -50,6 +50,7 @@ _BEGUN = "gateval-begun"
 _LATER = 8  # what speaks against a handler whose answer is elsewhere
 _BARELY = -4  # the likelihood of a handler that more speaks against than for
 
+_TOLD_OF_AG_UI = ("TEXT_MESSAGE_CONTENT", "TEXT_MESSAGE_CHUNK")
 _VALIDATES = frozenset({"model_validate", "model_validate_json", "parse_obj", "parse_raw"})
 
 
@@ -116,6 +117,8 @@ def _handled(handler: Handler, posts: Mapping[str, Routed]) -> Iterator[tuple[in
     if asked is None:
         return
     score = handler.likelihood(asked)
+    if asked.field == MESSAGES and handler.speaks_ag_ui(asked):
+        asked = Invocation(route=asked.route, preset="ag-ui")
     if begun := handler.begun(asked, posts):
         yield score - 3, handler.after(Handler(handler.values, posts[begun]), asked)
     elif method == "post":
@@ -251,6 +254,12 @@ class Handler:
         headers[access.header] = access.value
         env = ((access.variable, SOME_TEXT),) if access.variable else ()
         return asked._replace(headers=tuple(headers.items()), env=env, login=access.login)
+
+    def speaks_ag_ui(self, asked: Invocation) -> bool:
+        """Whether it reads a thread or a run beside the messages, and events of AG-UI are here."""
+        keys = {*json.loads(asked.body or "{}"), *self._read.found.get("json", {})}
+        own = self.values.modules
+        return bool(keys & {"threadId", "runId"}) and any(map(own.says, _TOLD_OF_AG_UI))
 
     def _headers(self) -> Iterator[tuple[str, str]]:
         """Yield the headers that it demands, with values."""

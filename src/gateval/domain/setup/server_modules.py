@@ -42,6 +42,14 @@ class Modules:
     def _nodes(self) -> dict[str, list[ast.AST]]:
         return {path: list(ast.walk(tree)) for path, tree in self.trees.items()}
 
+    def says(self, text: str) -> bool:
+        """Whether a module has exactly this text."""
+        return any(
+            isinstance(one, ast.Constant) and one.value == text
+            for path in self.trees
+            for one in self.nodes(path)
+        )
+
     def model(self, path: str, name: str) -> Model | None:
         """Return the class that a name means in a module: the imported one before others."""
         where, own = self.place(path, ast.Name(name))
