@@ -396,14 +396,15 @@ class StoreReader:
         return _STANDS_FOR.sub(found, text)
 
     def _trial(self, segment: int, line: bytes, sharing: Sharing) -> Trial:
-        steps: _StoredSteps | None = None
+        steps: KeptSteps | None = None
 
         def without(found: re.Match[bytes]) -> bytes:
             nonlocal steps
             if found[3] is None or steps is not None or _is_inside(found):
                 return found[0]
-            sha = bytes.fromhex(found[1].decode())
-            steps = _StoredSteps(self, segment, int(found[2]), sha, int(found[3]))
+            sha, member, many = bytes.fromhex(found[1].decode()), int(found[2]), int(found[3])
+            where = self, segment, member, sha, many
+            steps = sharing.steps(where, lambda: _StoredSteps(*where))
             return b"[]"
 
         text = self.whole(segment, _STANDS_FOR.sub(without, line))

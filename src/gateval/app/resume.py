@@ -30,6 +30,7 @@ from gateval.adapters.run_notes import (
     read_spent,
 )
 from gateval.adapters.store import STORE_FOLDER, stored_trials
+from gateval.app.run.finished import finished_ending
 from gateval.app.run.shards import KilledTry
 from gateval.app.run.views import PART_FILE, PLAN_FILE, RESULTS_FILE, TRIALS_FILE
 from gateval.app.stored import named_run, read_plan, read_results
@@ -218,7 +219,8 @@ def _resumed(plan: Plan, folder: Path) -> Resumed | None:
         ) from error
     over = {one.key for one in trials}
     if (folder / RESULTS_FILE).exists():
-        ended = read_results(folder)
+        results = folder / RESULTS_FILE
+        ended = finished_ending(folder, results) or read_results(folder)
         lost, offers = len(ended.info.started), ended.offers
     else:
         lost, offers = len(read_begun(folder) - over), read_offers(folder)

@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 import math
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NoReturn, cast
 
 from pydantic import JsonValue
@@ -83,6 +83,61 @@ def read_json_list(text: str) -> Iterator[tuple[int, JsonValue]]:
         at = _expect(text, at, ",") if more else at
     if _skipped(text, at + 1) != len(text):
         raise json.JSONDecodeError("there is more after the list", text, at + 1)
+
+
+def read_json_parts(
+    text: str, path: Sequence[str], made: Callable[[JsonValue], object], *, depth: int
+) -> JsonObject:
+    """Return the one JSON object that `text` holds, with what is `made` of each item of a list in
+    place of that item: never is more than one of these in memory as JSON.
+
+    `path` are the names of lists of objects, one in the other; the items are those of the last.
+    Raises `ValueError` as `read_json` does, and for what is no object; a level more or less may be
+    allowed around the items.
+    """
+
+    def value(at: int, names: Sequence[str], *, listed: bool) -> tuple[Any, int]:
+        if listed and text[at : at + 1] == "[":
+            return sequence(at, names)
+        if not listed and names and text[at : at + 1] == "{":
+            return mapping(at, names)
+        found, end = _DECODER.raw_decode(text, at)
+        _check(found, depth)
+        return found, end
+
+    def mapping(at: int, names: Sequence[str]) -> tuple[Any, int]:
+        found: list[tuple[str, Any]] = []
+        at = _skipped(text, at + 1)
+        more = text[at : at + 1] != "}"
+        while more:
+            key, end = value(at, (), listed=False)
+            if not isinstance(key, str):
+                raise json.JSONDecodeError("expected a name", text, at)
+            at = _expect(text, end, ":")
+            known = key == names[0]
+            one, end = value(at, names[1:] if known else (), listed=known)
+            found.append((key, one))
+            at = _skipped(text, end)
+            more = text[at : at + 1] != "}"
+            at = _expect(text, at, ",") if more else at
+        return _unique(found), at + 1
+
+    def sequence(at: int, names: Sequence[str]) -> tuple[Any, int]:
+        found: list[Any] = []
+        at = _skipped(text, at + 1)
+        more = text[at : at + 1] != "]"
+        while more:
+            one, end = value(at, names, listed=False)
+            found.append(one if names else made(one))
+            at = _skipped(text, end)
+            more = text[at : at + 1] != "]"
+            at = _expect(text, at, ",") if more else at
+        return found, at + 1
+
+    whole, end = value(_skipped(text, 0), path, listed=False)
+    if _skipped(text, end) != len(text) or not isinstance(whole, dict):
+        raise json.JSONDecodeError("it is not one object", text, end)
+    return whole
 
 
 def _expect(text: str, at: int, char: str) -> int:

@@ -19,8 +19,9 @@ from gateval.domain.base import JsonObject, Value, plain_message
 from gateval.domain.manifests.fixture import AssertionSpec, Fixture
 from gateval.domain.plan.plan import Plan
 from gateval.domain.plan.sealing import is_open
-from gateval.domain.results.results import Results, ResultsPart
-from gateval.domain.strict_json import DEPTH_LIMIT, NotStrictJson, read_json
+from gateval.domain.results.offers import SharedOffer
+from gateval.domain.results.results import Results, ResultsPart, RunInfo
+from gateval.domain.strict_json import DEPTH_LIMIT, NotStrictJson, read_json, read_json_parts
 from gateval.domain.trials.kept import KeptSteps
 from gateval.domain.trials.trial import Assessment, AssessmentStatus, Trial
 from gateval.errors import StageFileError
@@ -233,8 +234,42 @@ def _has_errors(assessments: Sequence[Assessment]) -> bool:
 
 
 def load_plan(data: bytes, name: str = "The plan") -> Plan:
-    """Read a plan; raise `StageFileError`, which calls it `name`."""
-    return _load(data, name, Plan, "plan.v1", PLAN_LIMIT)
+    """Read a plan; raise `StageFileError`, which calls it `name`.
+
+    It is read fixture by fixture, which takes a third of the memory; what is refused so is read as
+    a whole, which says what is wrong.
+    """
+    known: dict[object, object] = {}
+    try:
+        if len(data) <= PLAN_LIMIT:
+            content = read_json_parts(
+                data.decode(), _FIXTURES, lambda one: _made_fixture(one, known), depth=_DEPTH - 4
+            )
+            if content.get("version") == _PLAN:
+                return Plan.model_validate(content, by_alias=False, by_name=True)
+    except (ValueError, RecursionError):
+        pass
+    return _load(data, name, Plan, _PLAN, PLAN_LIMIT)
+
+
+_PLAN, _FIXTURES = "plan.v1", ("evals", "fixtures")
+
+
+class Ending(Value):
+    """What results say behind their trials of how the run ended, and what models were offered."""
+
+    offers: tuple[SharedOffer, ...] = ()
+    info: RunInfo = RunInfo()
+
+
+def load_ending(data: bytes, name: str) -> Ending:
+    """Read what stands behind the trials of results; raise `StageFileError`."""
+    content = _parse(b"{" + data.removeprefix(b"],"), name, "results.v1")
+    try:
+        told = {key: content[key] for key in Ending.model_fields if key in content}
+        return Ending.model_validate(told, by_alias=False, by_name=True)
+    except ValidationError as error:
+        _refuse(f"{name} is no valid results.v1. {_sentence(error.errors(include_url=False)[0])}")
 
 
 def load_results(
@@ -342,13 +377,16 @@ _KNOWN = 20_000
 
 def _fixture(text: bytes, name: str, known: dict[object, object]) -> Fixture:
     """Return the fixture of this JSON; what it has in common with others is one object: `known`."""
-    if len(known) > _KNOWN:
-        known.clear()
-    content = _parse(text, name, "fixture")
     try:
-        found = Fixture.model_validate(content, by_alias=False, by_name=True)
+        return _made_fixture(_parse(text, name, "fixture"), known)
     except ValidationError as error:
         _refuse(f"{name} is no valid results.v1. {_sentence(error.errors(include_url=False)[0])}")
+
+
+def _made_fixture(content: JsonValue, known: dict[object, object]) -> Fixture:
+    if len(known) > _KNOWN:
+        known.clear()
+    found = Fixture.model_validate(content, by_alias=False, by_name=True)
     parts = {
         "labels": _one(found.labels, known),
         "target_agent": known.setdefault(found.target_agent, found.target_agent),

@@ -31,7 +31,7 @@ from gateval.domain.results.results import Results
 from gateval.domain.trials.trial import Side, Trial
 from gateval.errors import StageFileError
 from gateval.render.report.facts import FixtureFacts, gather
-from gateval.render.stage import ResultsPlaces, load_results, places_in
+from gateval.render.stage import Ending, ResultsPlaces, load_ending, load_results, places_in
 
 COMPARED_FILE = "compared.jsonl.gz"
 _MOST = 256 * 1024 * 1024
@@ -166,6 +166,16 @@ def finished_results(run: Path, results: Path) -> Results | None:
         return Results(**{**dict(shell), "trials": ordered})
     except ValidationError:  # a name was a secret, and is another in the results
         return None
+
+
+def finished_ending(run: Path, results: Path) -> Ending | None:
+    """Return how a finished run ended; None where the results have to be read for that."""
+    found = _current(run, results)
+    if found is None:
+        return None
+    with results.open("rb") as file:
+        file.seek(-found.written.after, os.SEEK_END)
+        return load_ending(file.read(), show_path(str(results)))
 
 
 class OneFixture(NamedTuple):

@@ -7,7 +7,7 @@ else is kept is much alike from trial to trial, so that equal parts are one obje
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import cache
 from typing import NamedTuple, TypeVar, cast, overload
 
@@ -103,6 +103,9 @@ class KeptSteps(Sequence[Step]):
 _SHARED = 20_000
 """Different parts that are remembered at most."""
 
+_SHARED_STEPS = 5_000
+"""The same of steps, which seldom are equal."""
+
 TRIAL_FIELDS, TRACE_FIELDS = (set(kind.model_fields) for kind in (Trial, Trace))
 """The names of all fields, one set for all values."""
 
@@ -112,6 +115,7 @@ class Sharing:
 
     def __init__(self) -> None:
         self._known: dict[object, object] = {}
+        self._steps: dict[object, KeptSteps] = {}
 
     def kept(self, trial: Trial, steps: KeptSteps | None) -> Trial:
         """Return the trial with these steps, None for a trial that has no trace."""
@@ -135,6 +139,15 @@ class Sharing:
             told |= {"models": self.one(trace.models), "waited": self._number(trace.waited)}
             parts["trace"] = Trace.of_kept(told, TRACE_FIELDS)
         return Trial.of_kept(parts, TRIAL_FIELDS)
+
+    def steps(self, where: tuple[object, ...], made: Callable[[], KeptSteps]) -> KeptSteps:
+        """Return the steps that lie there, which other trials may have, too."""
+        known = self._steps.get(where)
+        if known is None:
+            if len(self._steps) > _SHARED_STEPS:
+                self._steps.clear()
+            known = self._steps[where] = made()
+        return known
 
     def _named(self, key: TrialKey) -> TrialKey:
         """Return the key with names that others have, too: the very same in the run that asked."""
