@@ -27,29 +27,11 @@ class SourceLocation:
     def __str__(self) -> str:
         return f"{self.file}:{self.line}:{self.column}"
 
-    @classmethod
-    def unpacked(cls, file: str, packed: int) -> SourceLocation:
-        """Return the place in a file that a number stands for (`pack`)."""
-        return cls(file, (packed >> COLUMN_BITS) + 1, (packed & _MOST_COLUMNS) + 1)
-
-
-COLUMN_BITS = 32
-"""Places are kept as numbers where there are many: the line is above so many bits, the column in
-them, both counted from 0.
-"""
-
-_MOST_COLUMNS = (1 << COLUMN_BITS) - 1
-
-
-def pack(line: int, column: int) -> int:
-    """Put a line and a column together, both counted from 0."""
-    return line << COLUMN_BITS | column
-
 
 class Places(Mapping[str, SourceLocation]):
     """Places in one file by written path, kept as numbers: few of them are ever looked at.
 
-    `packed` holds line and column as `pack` puts them together.
+    `packed` holds line and column as `pack` puts them together, both counted from 0.
     """
 
     __slots__ = ("_file", "_packed")
@@ -58,9 +40,15 @@ class Places(Mapping[str, SourceLocation]):
         self._file = file
         self._packed = packed
 
+    @staticmethod
+    def pack(line: int, column: int) -> int:
+        """Put a line and a column together, both counted from 0."""
+        return line << _COLUMN_BITS | column
+
     def __getitem__(self, path: str) -> SourceLocation:
         packed = self._packed[path]
-        return SourceLocation.unpacked(self._file, packed)
+        line, column = packed >> _COLUMN_BITS, packed & _MOST_COLUMNS
+        return SourceLocation(self._file, line + 1, column + 1)
 
     def __contains__(self, path: object) -> bool:
         return path in self._packed
@@ -74,6 +62,10 @@ class Places(Mapping[str, SourceLocation]):
     def __or__(self, other: Places) -> Places:
         """Return the places of both, which are of the same file."""
         return Places(self._file, self._packed | other._packed)
+
+
+_COLUMN_BITS = 32
+_MOST_COLUMNS = (1 << _COLUMN_BITS) - 1
 
 
 class Problem(Value):

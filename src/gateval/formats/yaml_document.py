@@ -10,15 +10,20 @@ import math
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
 from pydantic import JsonValue
 
 from gateval.domain.problems import Places, Problem, SourceLocation
 from gateval.domain.text import quote
 
-Position: TypeAlias = int
-"""Line and column, as `pack` puts them together."""
+if TYPE_CHECKING:
+    from yaml._yaml import Mark as CMark
+    from yaml.error import Mark
+
+
+Position: TypeAlias = "CMark | Mark | None"
+"""A parser's mark, which counts from 0. PyYAML's types allow None; libyaml never gives it."""
 
 DocumentPath = tuple[str | int, ...]
 """The way to a value: keys of mappings and indexes of lists (from 0), from the root."""
@@ -36,7 +41,7 @@ class Branching:
 
 
 Marks: TypeAlias = "Branching | Position"
-"""The places of a value: a branch for a mapping or list, the bare position of a scalar."""
+"""The places of a value: a branch for a mapping or list, a bare mark for a scalar."""
 
 
 _NO_DEEPER: Mapping[str | int, int] = {}
@@ -58,8 +63,7 @@ class Document:
     def place(self, path: DocumentPath = ()) -> SourceLocation:
         """Return where the value at `path` begins, or the nearest value around it that exists."""
         marks = self._marks_at(path)
-        mark = marks.mark if isinstance(marks, Branching) else marks
-        return SourceLocation.unpacked(self.file, mark)
+        return mark_place(self.file, marks.mark if isinstance(marks, Branching) else marks)
 
     def key_place(self, path: DocumentPath) -> SourceLocation:
         """Return where the key of `path` stands; an entry of a list stands for itself."""
@@ -69,8 +73,7 @@ class Document:
                 break
             found = marks.keys.get(step, marks.entries[step])
             marks = marks.entries[step]
-        mark = found.mark if isinstance(found, Branching) else found
-        return SourceLocation.unpacked(self.file, mark)
+        return mark_place(self.file, found.mark if isinstance(found, Branching) else found)
 
     def key_places(
         self, path: DocumentPath, *, depth: int, deeper: Mapping[str | int, int] = _NO_DEEPER
@@ -108,6 +111,13 @@ def look_up(value: JsonValue, step: str | int) -> tuple[bool, JsonValue]:
     return False, None
 
 
+def mark_place(file: str, mark: Position) -> SourceLocation:
+    """Return a parser's mark as a place."""
+    if mark is None:
+        return SourceLocation(file=file)
+    return SourceLocation(file, mark.line + 1, mark.column + 1)
+
+
 def write_path(path: DocumentPath) -> str:
     """Return a path as people read it: `spec.assertions[2].tool`, `labels["app/name"]`."""
     return "".join(write_step(step) for step in path).removeprefix(".")
@@ -130,10 +140,11 @@ def _collect(
     for step, entry in marks.entries.items():
         where = prefix + write_step(step)
         if isinstance(entry, Branching):
-            found[where] = keys.get(step, entry.mark)
+            mark = keys.get(step) or entry.mark
             below = deeper.get(step, depth - 1)
         else:
-            found[where], below = keys.get(step, entry), 0
+            mark, below = keys.get(step) or entry, 0
+        found[where] = Places.pack(mark.line, mark.column) if mark else 0
         if below:
             _collect(entry, where, below, found, _NO_DEEPER)
 
@@ -141,7 +152,7 @@ def _collect(
 LENGTH_LIMIT = 300
 """Characters of a number. More cannot be meant, and long ones are slow to convert."""
 
-CONSTANTS: dict[str, JsonValue] = {
+_CONSTANTS: dict[str, JsonValue] = {
     "": None,
     "~": None,
     **dict.fromkeys(("null", "Null", "NULL")),
@@ -169,8 +180,8 @@ class UnusableScalar(ValueError):
 
 def plain_value(text: str) -> JsonValue:
     """Return the value of an unquoted scalar without a tag. Raises `UnusableScalar`."""
-    if text in CONSTANTS:
-        return CONSTANTS[text]
+    if text in _CONSTANTS:
+        return _CONSTANTS[text]
     if text[0] not in _NUMBER_STARTS:
         return text
     return _number(text)

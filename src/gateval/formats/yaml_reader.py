@@ -30,16 +30,16 @@ from yaml.events import (
 )
 
 from gateval.domain.paths import show_path
-from gateval.domain.problems import COLUMN_BITS, Problem, SourceLocation
+from gateval.domain.problems import Problem, SourceLocation
 from gateval.domain.text import quote
 from gateval.errors import EvaluationError
-from gateval.formats.plain_yaml import read_plain
 from gateval.formats.yaml_document import (
     Branching,
     Document,
     Marks,
     Position,
     UnusableScalar,
+    mark_place,
     plain_value,
     short_tag,
     tagged_value,
@@ -48,8 +48,6 @@ from gateval.formats.yaml_document import (
 
 if TYPE_CHECKING:
     from yaml._yaml import CParser
-    from yaml._yaml import Mark as CMark
-    from yaml.error import Mark
 
 
 DEPTH_LIMIT = 64
@@ -62,15 +60,10 @@ NODE_LIMIT = 100_000
 class Refused(Exception):
     """The rest of the file cannot be read: a sentence and where it stopped."""
 
-    def __init__(self, message: str, mark: CMark | Mark | None) -> None:
+    def __init__(self, message: str, mark: Position) -> None:
         super().__init__(message)
         self.message = message
-        self.position = position(mark)
-
-
-def position(mark: CMark | Mark | None) -> Position:
-    """Return where a parser's mark is. PyYAML's types allow None; libyaml never gives it."""
-    return mark.line << COLUMN_BITS | mark.column if mark else 0
+        self.mark = mark
 
 
 _COLLECTION_TAGS = {
@@ -109,7 +102,7 @@ class TreeBuilder:
                 data, marks = self._node(next(self._events), 1)
                 yield Document(self._file, data, marks, tuple(self._faults))
 
-    def _spend(self, nodes: int, mark: CMark | Mark | None) -> None:
+    def _spend(self, nodes: int, mark: Position) -> None:
         """Count values. Raises `Refused` beyond `NODE_LIMIT`."""
         self._nodes += nodes
         if self._nodes > NODE_LIMIT:
@@ -119,7 +112,7 @@ class TreeBuilder:
                 mark,
             )
 
-    def _reach(self, depth: int, mark: CMark | Mark | None) -> None:
+    def _reach(self, depth: int, mark: Position) -> None:
         """Note a depth, from 1. Raises `Refused` beyond `DEPTH_LIMIT`."""
         self._deepest = max(self._deepest, depth)
         if depth > DEPTH_LIMIT:
@@ -131,8 +124,9 @@ class TreeBuilder:
         self._nodes += 1
         if self._nodes > NODE_LIMIT:
             self._spend(0, event.start_mark)
+        mark = event.start_mark
         if type(event) is ScalarEvent:
-            value, mark = self._scalar(event), position(event.start_mark)
+            value = self._scalar(event)
             if event.anchor is not None:
                 self._anchors[event.anchor] = _Anchored(value, mark, 1, -1)
             return value, mark
@@ -157,7 +151,7 @@ class TreeBuilder:
         return value, marks
 
     def _entries(self, event: CollectionStartEvent, depth: int) -> tuple[JsonValue, Marks]:
-        branch = Branching(position(event.start_mark))
+        branch = Branching(event.start_mark)
         if isinstance(event, MappingStartEvent):
             return self._mapping(branch, depth), branch
         values: list[JsonValue] = []
@@ -178,13 +172,14 @@ class TreeBuilder:
             path.append(key)
             known = key in values
             if known:
-                line = (keys[key] >> COLUMN_BITS) + 1
+                first = keys[key]
+                line = first.line + 1 if first else 1
                 said = f"The key {quote(key)} stands here twice, first in line {line}."
                 self._fault(event.start_mark, said)
             value, marks = self._node(next(events), inner)
             if not known:
                 values[key] = value
-                keys[key], entries[key] = position(event.start_mark), marks
+                keys[key], entries[key] = event.start_mark, marks
             path.pop()
         return values
 
@@ -231,10 +226,9 @@ class TreeBuilder:
         self._reach(depth + anchored.height, mark)
         return anchored.value, anchored.marks
 
-    def _fault(self, mark: CMark | Mark | None, message: str) -> None:
+    def _fault(self, mark: Position, message: str) -> None:
         """Note something wrong that does not keep us from reading on."""
-        place = SourceLocation.unpacked(self._file, position(mark))
-        path = write_path(tuple(self._path))
+        place, path = mark_place(self._file, mark), write_path(tuple(self._path))
         self._faults.append(Problem(place=place, path=path, message=message))
 
 
@@ -290,7 +284,7 @@ def syntax_error(file: str, data: bytes, error: MarkedYAMLError) -> Problem:
     mark = error.problem_mark
     if mark is None or error.problem in _ABOUT_THE_START:
         mark = error.context_mark or mark
-    place = SourceLocation.unpacked(file, position(mark))
+    place = SourceLocation(file=file) if mark is None else mark_place(file, mark)
     lines = data.decode("utf-8-sig").split("\n")
     line = lines[place.line - 1] if place.line <= len(lines) else ""
     character = line[place.column - 1 : place.column]
@@ -336,16 +330,8 @@ def read_documents(path: str, data: bytes) -> tuple[tuple[Document, ...], tuple[
     returned, those after it are not. Raises `EvaluationError` when PyYAML lacks libyaml.
     """
     file = show_path(path)
-    text = _first_glance(file, data)
-    if isinstance(text, Problem):
-        return (), (text,)
-    if (plain := read_plain(text, data)) is not None:
-        return tuple(Document(file, *read) for read in plain), ()
-    return parsed(file, data)
-
-
-def parsed(file: str, data: bytes) -> tuple[tuple[Document, ...], tuple[Problem, ...]]:
-    """Return the same by libyaml's events, whatever stands in the file."""
+    if (problem := _first_glance(file, data)) is not None:
+        return (), (problem,)
     documents: list[Document] = []
     stop = _read_all(file, data, documents)
     problems = [problem for document in documents for problem in document.problems]
@@ -355,8 +341,8 @@ def parsed(file: str, data: bytes) -> tuple[tuple[Document, ...], tuple[Problem,
     )
 
 
-def _first_glance(file: str, data: bytes) -> str | Problem:
-    """Return the text, or what can be refused before YAML begins."""
+def _first_glance(file: str, data: bytes) -> Problem | None:
+    """What can be refused before YAML begins."""
     if len(data) > BYTE_LIMIT:
         return Problem(
             place=SourceLocation(file=file),
@@ -382,7 +368,7 @@ def _first_glance(file: str, data: bytes) -> str | Problem:
             place=place_of(file, text[: text.index("%TAG")]),
             message="This file has too many %TAG directives. Remove them: no tag is needed here.",
         )
-    return text
+    return None
 
 
 def _read_all(file: str, data: bytes, documents: list[Document]) -> Problem | None:
@@ -390,8 +376,7 @@ def _read_all(file: str, data: bytes, documents: list[Document]) -> Problem | No
     try:
         documents.extend(TreeBuilder(_parser(data), file).documents())
     except Refused as refused:
-        place = SourceLocation.unpacked(file, refused.position)
-        return Problem(place=place, message=refused.message)
+        return Problem(place=mark_place(file, refused.mark), message=refused.message)
     except MarkedYAMLError as error:
         return syntax_error(file, data, error)
     except YAMLError:

@@ -8,9 +8,10 @@ from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
 from pydantic import JsonValue
+from yaml.error import Mark
 
 from gateval.domain.paths import match_any, nearest, resolve_path, show_path
-from gateval.domain.problems import Problem, SourceLocation, pack
+from gateval.domain.problems import Problem, SourceLocation
 from gateval.domain.strict_json import NotStrictJson, read_json
 from gateval.domain.text import quote
 from gateval.domain.tree import has_folder, is_lfs_pointer
@@ -28,7 +29,7 @@ from gateval.formats.agentv.node import (
 from gateval.formats.agentv.recognition import CASES_KEYS, read_yaml
 from gateval.formats.agentv.references import ReferenceFindings, suite_name, with_variables
 from gateval.formats.native.cases import CASES_LIMIT
-from gateval.formats.yaml_document import Branching, Document, Marks
+from gateval.formats.yaml_document import Branching, Document
 
 SCHEME = "file://"
 _ONE = ("case.yaml", "case.yml")
@@ -60,7 +61,7 @@ def json_lines(path: str, found: ReferenceFindings) -> Iterator[RawCase]:
     data = _data(path, found)
     if data is None:
         return
-    entries: dict[str | int, Marks] = {}
+    entries: dict[str | int, Branching | Mark | None] = {}
     values: list[JsonValue] = []
     for number, raw in enumerate(data.removeprefix(BOM_UTF8).split(b"\n")):
         try:
@@ -77,8 +78,8 @@ def json_lines(path: str, found: ReferenceFindings) -> Iterator[RawCase]:
             said = f"This line is not JSON: {str(error).replace('line 1, ', '')}."
             _tell(path, said, found, number)
         else:
-            entries[len(values) - 1] = pack(number, 0)
-    marks = Branching(0, entries=entries)
+            entries[len(values) - 1] = Mark(path, 0, number, 0, None, 0)
+    marks = Branching(Mark(path, 0, 0, 0, None, 0), entries=dict(entries))
     whole = found.node(Document(show_path(path), [*values], marks))
     yield from map(RawCase, whole.items())
 
@@ -220,7 +221,7 @@ def read_lines(path: str, companion: Document | None, found: ReferenceFindings) 
     """Return the suite that a file of JSON lines is, with the settings of its companion."""
     before = len(found.problems)
     found.own.add(path)
-    document = companion or Document(show_path(path), {}, 0)
+    document = companion or Document(show_path(path), {}, None)
     node = _filled(document, found)
     body = _settings(node)
     flawed = len(found.problems) > before

@@ -259,7 +259,7 @@ def _checked(
     source: DefinitionSource, one: Definition, raw: JsonObject, start: tuple[int, AgentStart] | None
 ) -> tuple[RuntimeSpec | None, Problem | None]:
     """Return the runtime as every manifest's is read, or what is wrong with it."""
-    document = Document(file=show_path(source.path), data={"spec": {"runtime": raw}}, marks=0)
+    document = Document(file=show_path(source.path), data={"spec": {"runtime": raw}}, marks=None)
     native = Source(source.path, document, source.files.around.registries)
     runtime, problems = read_runtime(native)
     if not problems:

@@ -181,7 +181,7 @@ def _json_document(request: ImportRequest) -> Document:
     # Only lines are wanted of it: YAML knows no tabs before values and no halves of a character.
     plain = _HALF.sub(rb"\\u0078", request.data.replace(b"\t", b" "))
     documents, problems = read_documents(request.path, plain)
-    marks = documents[0].marks if len(documents) == 1 and not problems else 0
+    marks = documents[0].marks if len(documents) == 1 and not problems else None
     return Document(show_path(request.path), data, marks)
 
 

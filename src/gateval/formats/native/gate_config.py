@@ -31,7 +31,7 @@ def read_single(
     if problems:
         return None, problems
     if not documents:
-        return validate(model, {}, Document(file=show_path(path), data={}, marks=0))
+        return validate(model, {}, Document(file=show_path(path), data={}, marks=None))
     first, *others = documents
     value, problems = validate(model, first.data, first)
     problems += tuple(
