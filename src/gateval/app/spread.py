@@ -183,13 +183,14 @@ def _measured(machine: Machine, job: JobAsked, parts: list[ResultsPart]) -> Stag
         return machine.plan_shards(kept_seconds(machine.plan, runs))
     if job.own is None:
         return machine.measure_next(parts)
-    own, many = job.own, join(machine.plan, parts, before=job.round).shards
+    own, before = job.own, join(machine.plan, parts, before=job.round)
+    many = before.shards
     if many and own.of > many:  # where how many jobs there are is written before anybody plans
         if own.number > many:
             told = f"Round {job.round} has {many} shards, so nothing is left for this job.\n"
             return StageEnd(EXIT_PASS, told)
         own = ShardName(own.number, many)
-    return machine.measure_shard(parts, own, job.round)
+    return machine.measure_shard(parts, own, job.round, before)
 
 
 def _attempt(parts: Sequence[ResultsPart], job: JobAsked) -> int:

@@ -54,7 +54,10 @@ def read_json(text: str, *, depth: int = DEPTH_LIMIT) -> JsonValue:
         raise NotStrictJson(_too_deep(depth)) from None
     except ValueError:  # an integer with more digits than Python converts
         raise NotStrictJson(_TOO_LONG) from None
-    _check(value, depth)
+    if _may_hold_surrogates(text):
+        _check(value, depth)
+    else:
+        _check_depth(value, depth)
     return value
 
 
@@ -167,11 +170,13 @@ def _too_deep(depth: int) -> str:
 
 
 def _unique(pairs: list[tuple[str, JsonValue]]) -> dict[str, JsonValue]:
-    found: dict[str, JsonValue] = {}
-    for key, value in pairs:
-        if key in found:
-            raise NotStrictJson(f"the key {json.dumps(key[:60])} stands there twice")
-        found[key] = value
+    found = dict(pairs)
+    if len(found) != len(pairs):
+        seen = set[str]()
+        for key, _ in pairs:
+            if key in seen:
+                raise NotStrictJson(f"the key {json.dumps(key[:60])} stands there twice")
+            seen.add(key)
     return found
 
 
@@ -184,6 +189,33 @@ def _finite(digits: str) -> float:
     if math.isinf(number):
         raise NotStrictJson("a number is too big")
     return number
+
+
+def _may_hold_surrogates(text: str) -> bool:
+    """Whether a value in a JSON text may hold half of a surrogate pair: escaped or as it is."""
+    if "\\ud" in text or "\\uD" in text:
+        return True
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return True
+    return False
+
+
+def _check_depth(value: JsonValue, depth: int) -> None:
+    """Refuse deep nesting, without recursion."""
+    level = [value] if isinstance(value, dict | list) else []
+    for _ in range(depth):
+        if not level:
+            return
+        level = [
+            inner
+            for outer in level
+            for inner in (outer.values() if type(outer) is dict else outer)
+            if type(inner) is dict or type(inner) is list
+        ]
+    if level:
+        raise NotStrictJson(_too_deep(depth))
 
 
 def _check(value: JsonValue, depth: int) -> None:

@@ -392,12 +392,13 @@ async def _gateway(run: EvaluationRun, tape: Tape | None) -> AsyncIterator[Gatew
 
 def taken_by(trials: Iterable[Trial]) -> tuple[int, Taken]:
     """Return how many model calls trials made, as far as is known, and what they took."""
-    calls, taken = 0, Taken()
+    calls, tokens, usd = 0, 0, 0.0
     for trial in trials:
         for usage in (trial.spent, trial.judge_usage):
-            taken = taken.plus(Taken(usage.total or 0, usage.usd or 0.0))
+            tokens += usage.total or 0
+            usd += usage.usd or 0.0
         calls += trial.trace.model_calls if trial.trace else 0
-    return calls, taken
+    return calls, Taken(tokens, usd)
 
 
 def _who_may_answer(run: EvaluationRun) -> Allowed | None:

@@ -27,7 +27,7 @@ from gateval.domain.plan.spending import Allowance
 from gateval.domain.results.offers import OfferCollector, SharedOffer
 from gateval.domain.results.results import Results, ResultsPart, part_of, refuse_replayed
 from gateval.domain.results.resume import NOTHING_KEPT, KeptTrials, Resumed
-from gateval.domain.results.rounds import Joined, join, look_at, tried_before, tries
+from gateval.domain.results.rounds import Joined, look_at, tried_before, tries
 from gateval.domain.results.shards import (
     Border,
     Shard,
@@ -205,14 +205,15 @@ def shard_piece(
     attempt: int,
     at_once: int | None,
     killed: KilledTry,
+    before: Joined,
 ) -> tuple[Piece, Shard]:
-    """Return what a shard of the round `number` measures, and what its part says of it.
+    """Return what a shard of the round `number` measures after what was joined `before`, and what
+    its part says of it.
 
     It goes on from a try that was `killed`. Raises `UsageError` where that measured another share,
     where this is not the round that is next, or has another number of shards, and where an earlier
     try is lost with what it spent of what its pull request or day allows.
     """
-    before = join(plan, parts, before=number)
     refuse_lost_try(plan, before, attempt, tries(parts, number, name.number))
     if before.unfinished:
         raise UsageError(f"Round {number} cannot begin. {before.unfinished}")

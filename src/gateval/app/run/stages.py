@@ -30,7 +30,7 @@ from gateval.app.run.views import PART_FILE
 from gateval.domain.plan.plan import Plan
 from gateval.domain.plan.sealing import kept_apart
 from gateval.domain.results.results import ResultsPart, RunInfo, results_of
-from gateval.domain.results.rounds import join, spent_in_all
+from gateval.domain.results.rounds import Joined, join, spent_in_all
 from gateval.domain.results.shards import Border, Shard, ShardName, busy_seconds
 from gateval.domain.text import show_usd
 from gateval.domain.trials.trial import Trial
@@ -92,10 +92,19 @@ class Machine:
         self._leave(self._measured(piece), piece, border)
         return StageEnd(EXIT_PASS, f"{self._told(border)}\n", border.shards)
 
-    def measure_shard(self, parts: list[ResultsPart], name: ShardName, in_round: int) -> StageEnd:
-        """Measure what is not measured yet of one share of a round."""
+    def measure_shard(
+        self,
+        parts: list[ResultsPart],
+        name: ShardName,
+        in_round: int,
+        before: Joined | None = None,
+    ) -> StageEnd:
+        """Measure what is not measured yet of one share of a round; `before` is what was measured
+        before that round, where that was joined already.
+        """
+        before = before or join(self.plan, parts, before=in_round)
         tried = (self.attempt, self.at_once, self.killed)
-        piece, shard = shard_piece(self.plan, parts, name, in_round, *tried)
+        piece, shard = shard_piece(self.plan, parts, name, in_round, *tried, before)
         measured = self._measured(piece)
         self._leave(measured, piece, shard)
         made, kept = len(measured.results.trials), len(self._public(piece.resumed.kept.measured))

@@ -161,23 +161,25 @@ def divide(
         parallel[one.own_name] = min(most, parallel.get(one.own_name, most))
     whole = {group[name] for name in alone}
     blocks: dict[tuple[str, str, str], list[TrialKey]] = {}
+    places = []
     for key in keys:
         name = group[key.eval]
         where = (name, "", "") if name in whole else (name, key.eval, key.fixture)
         blocks.setdefault(where, []).append(key)
+        places.append(where)
     takes = {where: sum(map(seconds, block)) or len(block) for where, block in blocks.items()}
     loads, holders = [0.0] * shards, defaultdict[str, set[int]](set)
-    owner: dict[TrialKey, int] = {}
+    owner: dict[tuple[str, str, str], int] = {}
     for where in sorted(blocks, key=lambda one: -takes[one]):
         held = holders[where[0]]
         free = range(shards) if len(held) < parallel[where[0]] else sorted(held)
-        chosen = min(free, key=lambda one: (loads[one], one))
+        chosen = min(free, key=loads.__getitem__)
         held.add(chosen)
         loads[chosen] += takes[where]
-        owner |= dict.fromkeys(blocks[where], chosen)
+        owner[where] = chosen
     mine: list[list[TrialKey]] = [[] for _ in range(shards)]
-    for key in keys:
-        mine[owner[key]].append(key)
+    for key, where in zip(keys, places, strict=True):
+        mine[owner[where]].append(key)
     return tuple(
         Share(
             tuple(some),

@@ -280,8 +280,11 @@ def _number(found: float | StandIn) -> float | None:
 
 def unbroken(trials: Iterable[Trial]) -> list[Trial]:
     """Return a side's trials by repetition, as far as none is missing."""
-    by_number = {trial.key.repetition: trial for trial in trials}
-    found: list[Trial] = []
+    found = list(trials)
+    if [one.key.repetition for one in found] == [*range(1, len(found) + 1)]:
+        return found
+    by_number = {trial.key.repetition: trial for trial in found}
+    found = []
     while (trial := by_number.get(len(found) + 1)) is not None:
         found.append(trial)
     return found

@@ -27,7 +27,9 @@ def _steps() -> TypeAdapter[tuple[Step, ...]]:
 
 def steps_json(steps: Sequence[Step]) -> bytes:
     """Return steps as JSON."""
-    return steps.json() if isinstance(steps, KeptSteps) else _steps().dump_json(tuple(steps))
+    if type(steps) is not tuple and isinstance(steps, KeptSteps):
+        return steps.json()
+    return _steps().dump_json(tuple(steps))
 
 
 def read_steps(written: bytes) -> tuple[Step, ...]:
@@ -37,7 +39,7 @@ def read_steps(written: bytes) -> tuple[Step, ...]:
 
 def tells_errors(steps: Sequence[Step]) -> bool:
     """Whether one of the steps is an error; they are read where nobody knows."""
-    known = steps.errors if isinstance(steps, KeptSteps) else None
+    known = steps.errors if type(steps) is not tuple and isinstance(steps, KeptSteps) else None
     return any(one.kind is StepKind.ERROR for one in steps) if known is None else known
 
 
