@@ -104,9 +104,10 @@ class Post(Flow[Kept]):
         ("        return go(self.state.audience)", ("audience",), (), None),
         ("        return go(self.state.topic, self.state.audience)", ("topic",), (("audience", '"gateval"'),), None),
         ("        return go(self.state)", (), (), None),
+        ("        return go(1)\n    def __init__(self):\n        super().__init__()", (), (), NOT_GIVEN),
         ("        said = \"\"\"\nAll that\n\"\"\"\n        return go(said, self.state.topic)", ("topic",), (), None),
     ],
-    ids=["writes its own", "reads one", "reads another", "reads two", "hands on", "at the left"],
+    ids=["writes its own", "reads one", "reads another", "reads two", "hands on", "makes itself", "at the left"],
 )  # fmt: skip
 def test_a_flow_is_given_what_its_steps_read_of_its_state_and_refused_where_that_is_nothing(
     body: str, inputs: tuple[str, ...], more: tuple[tuple[str, str], ...], refused: object
@@ -252,3 +253,13 @@ def test_a_program_that_demands_two_numbers_takes_no_question(
     text = f"import openai, sys\ndef main():\n    if len(sys.argv) < 3: sys.exit(1)\n    job = sys.argv[1]\n    {second}\nif __name__ == '__main__':\n    main()\n"
     (program,) = found({"main.py": text.replace("job = sys", "question = sys") if words else text})
     assert (program.invocation.words, program.refused == MUTE) == (words, not words)
+
+
+@pytest.mark.parametrize(
+    "name", ["DataIngestionFlow", "KnowledgeIndexer", "UploadCrew", "DocumentLoader", "SeedingFlow"]
+)
+def test_what_is_called_after_a_job_on_data_is_no_agent(name: str) -> None:
+    flow = FLOW.format(body="        return go(self.state.topic)").replace("Post", name)
+    assert not any(one.target for one in found({"main.py": flow}))
+    other = flow.replace(name, "TrainingPlan")
+    assert [one.target for one in found({"main.py": other})] == ["main.py:TrainingPlan"]

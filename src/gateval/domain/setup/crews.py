@@ -139,7 +139,7 @@ _USE = re.compile(
 )
 _OTHERWISE = re.compile(
     r"\bself\.state\s*[,)]|\*\*self\.state|\bself\.state\.(?:model_dump|dict|copy|items)\(|\binput\("
-    r"|trigger_payload|\bself\.(?:inputs|input_state|_inputs)\b|\bdef __init__\("
+    r"|trigger_payload|\bself\.(?:inputs|input_state|_inputs)\b|\bdef __init__\(\s*self\s*,"
 )
 _IS_TEXT = re.compile(r"(?:Optional\[\s*)?str\b")
 _USUAL = ("prompt", "question", "query", "message", "user_input", "input", "topic", "task")

@@ -204,6 +204,14 @@ def does_other_work(path: str, text: str) -> bool:
     return bool(_PYTHON_PAGE.search(text)) and not _ROUTED.search(text)
 
 
+_WORDS = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
+_KINDS = re.compile(r"[_-](?:flow|crew|agent|workflow|graph|pipeline)$")
+_DATA_OBJECTS = re.compile(
+    r"(?:^|_)(?:(?:ingest|upload|migrat|deploy)(?:ion|ing|er|ment)?|(?:index|embedd|seed|load)(?:er|ing))$"
+)
+
+
 def writes_data(name: str) -> bool:
-    """Whether a graph, or a file without its ending, is called after a job on data."""
-    return bool(_DATA_WORK.search(name))
+    """Whether a graph, a class or a file without its ending is called after a job on data."""
+    plain = _KINDS.sub("", _WORDS.sub("_", name).lower())
+    return bool(_DATA_WORK.search(name) or _DATA_OBJECTS.search(plain))
