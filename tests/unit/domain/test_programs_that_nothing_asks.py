@@ -515,6 +515,23 @@ def test_the_menu_before_a_loop_is_answered(choice: str, typed: str) -> None:
     assert (program.invocation.stdin or "").split("\n")[0] == typed
 
 
+LOOP = "import openai\ndef main():\n    while True:\n        print('1. Ask a question')\n        print('2. Record and ask a question')\n        print('3. 🚪 Exit')\n        choice = input('Enter your choice (1-3): ').strip()\n        if choice == '1':\n            said = input('Your question: ')\n            answer(said)\n        elif choice == '2':\n            record(int(input('Seconds: ')))\n        elif choice == '3':\n            break\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "typed"),
+    [
+        (LOOP, "1\n{{ prompt }}\n3\n"),
+        (LOOP.replace("3. 🚪 Exit", "3. Go on"), "1\n{{ prompt }}\n{{ prompt }}\n"),
+        (LOOP.replace("while True:", "if True:"), "1\n{{ prompt }}\n{{ prompt }}\n"),
+    ],
+    ids=["again and again", "no way out", "once"],
+)
+def test_a_menu_that_comes_again_is_left_by_its_own_answer(text: str, typed: str) -> None:
+    (program,) = found({"main.py": text + GUARD})
+    assert program.invocation.stdin == typed
+
+
 def test_models_that_answer_come_before_those_of_embeddings_and_these_alone_are_none() -> None:
     text = (
         "import openai\nkept = embed('text-embedding-3-small')\ndef main():\n    input('Ask: ')\n"

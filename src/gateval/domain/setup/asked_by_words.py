@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from itertools import pairwise
 from typing import NamedTuple
 
@@ -270,17 +270,53 @@ _LITERAL = re.compile(r"[\"'`]([^\"'`\n]{1,30})[\"'`]")
 _TO_CHAT = r"(?i:chat|ask|interactive|question|talk|conversation)"
 
 
-def _choices(text: str) -> Iterator[str]:
-    """Yield what is typed at each menu that a program begins with, to be asked a question there."""
-    for name, said in _MENU.findall(text):
+_TO_LEAVE = r"(?i:exit|quit|leave|goodbye|end)"
+
+
+class _Menu(NamedTuple):
+    """What is typed at a menu to be asked a question there, how many lines that reads, where it is
+    told, and what is typed to leave, "" where the menu comes once or nothing is known to do so.
+    """
+
+    chosen: str
+    asks: int
+    leaves: str
+
+
+def _menus(text: str) -> Iterator[_Menu]:
+    """Yield the menus that a program begins with."""
+    for found in _MENU.finditer(text):
+        name, said = found.groups()
         held = rf"\b{name}\b(?:\.\w+\(\))*\s*(?:={{2,3}}|in)\s*([^:\n]{{1,200}})"
         known = [one for asked in re.findall(held, text) for one in _LITERAL.findall(asked)]
         if not _CHOOSES.search(said) or len(known) < 2:
             continue
-        words = (one for one in known if re.fullmatch(_TO_CHAT, one))
-        listed = rf"[.):\]][^\n\"'`]{{0,80}}\b{_TO_CHAT}"
-        numbers = (one for one in known if one.isdigit() and re.search(rf"\b{one}{listed}", text))
-        yield from [one for one in [next(words, "") or next(numbers, "")] if one]
+        chosen = _listed(known, _TO_CHAT, text)
+        if chosen:
+            begun = text[: found.start()]
+            inside = begun.rpartition("\n")[2]
+            loops = re.findall(r"^([ \t]*)while\b", begun, re.M)
+            again = bool(loops) and not inside.strip() and len(loops[-1]) < len(inside)
+            leaves = _listed(known, _TO_LEAVE, text) if again else ""
+            yield _Menu(chosen, _asks_there(name, chosen, text), leaves)
+
+
+def _listed(known: Sequence[str], meant: str, text: str) -> str:
+    """Return which of the answers that a menu knows means this, "" if none does."""
+    words = (one for one in known if re.fullmatch(meant, one))
+    listed = rf"[.):\]][^\n\"'`]{{0,80}}\b{meant}\b"
+    numbers = (one for one in known if one.isdigit() and re.search(rf"\b{one}{listed}", text))
+    return next(words, "") or next(numbers, "")
+
+
+def _asks_there(name: str, chosen: str, text: str) -> int:
+    """Return how many lines the branch of Python reads that an answer to a menu leads to."""
+    begins = rf"^([ \t]*)(?:el)?if {name}\b[^\n]*[\"']{re.escape(chosen)}[\"'][^\n]*:[ \t]*\n"
+    branch = re.search(begins, text, re.M)
+    if not branch:
+        return 0
+    ends = re.compile(rf"^[ \t]{{0,{len(branch[1])}}}\S", re.M).search(text, branch.end())
+    return len(_ASKS.findall(text, branch.end(), ends.start() if ends else len(text)))
 
 
 def _typed(text: str) -> str:
@@ -289,10 +325,14 @@ def _typed(text: str) -> str:
     if not asks and (last := _loop_of(text)):
         return f"{PROMPT}\n{last}\n"
     end = _QUITS.search(text)
-    if menus := list(_choices(text)):
+    if menus := list(_menus(text)):
+        leaves = next((one.leaves for one in menus if one.leaves), "")
         ends = [end[1]] if end and _GOES_ON.search(text) else []
-        left = min(max(1, asks - len(menus)), _MOST_LINES)
-        return "\n".join([*menus, *[PROMPT] * left, *ends, ""])
+        left = sum(one.asks for one in menus) if leaves else asks - len(menus)
+        lines = [PROMPT] * min(max(1, left), _MOST_LINES)
+        return "\n".join(
+            [*(one.chosen for one in menus), *lines, *([leaves] if leaves else ends), ""]
+        )
     first = _ASKS.search(text)
     before = _FUNCTIONS.split(text[: first.start()])[-1] if first else ""
     decided = _DECIDES.findall(before)
