@@ -158,7 +158,10 @@ def _ports_of(text: str) -> tuple[tuple[tuple[str, str], ...], frozenset[str]]:
     return tuple(asks), frozenset(_LISTENS.findall(text))
 
 
-_EXAMPLE = re.compile(r"[._-](?:example|sample|template|dist)$|^(?:example|sample)[._-]")
+_EXAMPLE = re.compile(
+    r"[._-](?:example|sample|template|dist)(?=$|\.(?:json|ya?ml|toml|ini|cfg|conf)$)"
+    r"|^(?:example|sample)[._-]"
+)
 
 
 def absent_files(

@@ -13,6 +13,7 @@ from posixpath import basename, dirname, join, normpath, relpath, splitext
 from typing import NamedTuple
 
 from gateval.domain.setup.crews import given_to_crew, given_to_flow, given_to_object, is_crew_file
+from gateval.domain.setup.factories import gives_agent
 from gateval.domain.setup.framework_routes import question_of_flow
 from gateval.domain.setup.graph_states import (
     demanded,
@@ -363,7 +364,7 @@ def _objects(
             found[_object(path, name, framework, body, 20)] = body
     for one in _FACTORY.finditer(text) if path.endswith(".py") and not found else ():
         body = statement(text, one.start())
-        makes = re.search(rf"\b(?:{makers})\(", body) is not None and _gives(body, makers)
+        makes = re.search(rf"\b(?:{makers})[(\[]", body) and gives_agent(body, makers)
         if makes and not _wants(one[2]):
             agent = _object(path, f"{one[1]}()", framework, body, 14)
             worded = _is_filled_in(one[1], text)
@@ -385,18 +386,6 @@ def _objects(
             for one, body in found.items()
         }
     return found or (_instances(path, text, framework) if path.endswith(".py") else {})
-
-
-def _gives(body: str, makers: str) -> bool:
-    """Whether a function gives back what it makes, and nothing of a kind of its own around it."""
-    given = re.findall(r"^[ \t]+return[ \t]+([\w.]+)(\(?)", body, re.M)
-    own = (
-        re.fullmatch(makers, name) or name.endswith("compile")
-        if call
-        else re.search(rf"\b{re.escape(name)}\b[^=\n]*=(?!=)", body)
-        for name, call in given
-    )
-    return not given or any(own)
 
 
 def _is_filled_in(factory: str, text: str) -> bool:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from posixpath import basename, splitext
 
 from gateval.domain.setup.answering import answering_functions, has_guard
@@ -156,6 +156,7 @@ def _orchestrating(
     best = max((one.score for one in agents), default=0)
     peers = {one.told: one.path for one in agents if one.score >= best - 1}
     led = len(peers) < 2 or any(leads(told.rpartition(":")[2]) for told in peers)
+    used = {one.framework for one in agents}
     lone = best < _DECLARED and not any(leads(told.rpartition(":")[2]) for told in peers)
     behind = {one.path: set(around.reach.from_(one.path)) - {one.path} for one in programs}
     own = {one.path for one in programs if one.invocation.route and _has_application(one, around)}
@@ -170,6 +171,7 @@ def _orchestrating(
         near = set(peers.values()) & {one.path, *behind[one.path]}
         reached = near - {one.path}
         told = _is_told(one.path, peers, around, lone=lone, reached=bool(reached))
+        told = told or (one.framework in used and _is_told_alone(one.path, peers, near, around))
         if asked and ((told and best < _DECLARED) or (not led and reached == set(peers.values()))):
             score = max(score, best + 1)
         serves = one.invocation.route and one.invocation.sure and one.refused is None
@@ -206,6 +208,17 @@ def _is_told(
         return True
     graphs = all(_STATES in around.texts.get(one, "") for one in peers.values())
     return reached and bool(told and (lone or told.words or graphs))
+
+
+def _is_told_alone(
+    path: str, peers: Mapping[str, str], near: Collection[str], around: RepositoryFiles
+) -> bool:
+    """Whether the program is what people are told to start first, and the agents that were found
+    have nothing to do with it: none stands in a file that it reaches or that people start.
+    """
+    first = min(around.told, key=lambda one: around.told[one].place, default="")
+    apart = not near and not any(one in around.told for one in peers.values())
+    return bool(peers) and path == first and apart and not around.is_client(path)
 
 
 def _has_application(program: FoundProgram, around: RepositoryFiles) -> bool:
