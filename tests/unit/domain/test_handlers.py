@@ -138,6 +138,53 @@ def test_the_answer_stands_where_the_handler_puts_it(body: str, expected: tuple[
     assert (written.stream, written.answer) == expected
 
 
+SENT = "@app.post('/ask')\nasync def f():\n    messages = (await request.get_json())['messages']\n{making}    async def go{given}:\n        async for event in {stream}:\n{body}    return {answer}\n"
+ASKING = "ai.chat.completions.create(messages=messages, stream=True)"
+LINES = "            yield json.dumps({}, ensure_ascii=False) + '\\n'\n"
+SENDS = "Response(go())"
+
+
+@pytest.mark.parametrize(
+    ("lines", "answer", "expected"),
+    [
+        (LINES.format("{'delta': {'content': event.delta}}") + LINES.format("{'error': 'x'}"), SENDS, ("ndjson", "delta.content")),
+        (LINES.format("{'id': 1, 'choices': [{'delta': {'content': event}}]}"), SENDS, ("ndjson", "choices[0].delta.content")),
+        (LINES.format("{'token': event}"), "go(), 200, {'X-Own': '1'}", ("ndjson", "token")),
+        (LINES.format("event.model_dump()['choices'][0]"), "await make_response(go())", ("ndjson", "delta.content")),
+        ("            event = event.model_dump()\n" + LINES.format("event['choices'][0]"), SENDS, ("ndjson", "delta.content")),
+        ("            one = event.model_dump()\n            if one['choices']:\n    " + LINES.format("one['choices'][0]['delta']"), SENDS, ("ndjson", "content")),
+        (LINES.format("event.to_dict()"), "Response(stream_with_context(go()))", ("ndjson", "choices[0].delta.content")),
+        ("            yield event.model_dump_json() + '\\n'\n", SENDS, ("ndjson", "choices[0].delta.content")),
+        ("            yield f'data: {event.model_dump_json()}\\n\\n'\n", "Response(go(), headers={'Content-Type': 'text/event-stream'})", ("sse", "choices[0].delta.content")),
+        (LINES.format("event.usage"), SENDS, ("", "")),
+        (LINES.format("other.model_dump()"), SENDS, ("", "")),
+        ("            yield event.choices[0].delta.content\n", SENDS, ("", "")),
+        ("            yield json.dumps({'token': event})\n", SENDS, ("", "")),
+    ],
+)  # fmt: skip
+def test_a_chunk_that_is_handed_on_as_a_line_has_its_text_where_the_model_puts_it(
+    lines: str, answer: str, expected: tuple[str, str]
+) -> None:
+    ways = (
+        ("", "", f"await {ASKING}"),
+        (f"    coming = {ASKING}\n", "", "await coming"),
+        (f"    coming = await {ASKING}\n", "(said)", "said"),
+    )
+    for making, given, stream in ways:
+        parts = {"making": making, "given": given or "()", "stream": stream}
+        sent = answer.replace("go()", "go(coming)") if given else answer
+        written = asked(SENT.format(body=lines, answer=sent, **parts), FLASK)
+        assert (written.stream, written.answer) == expected
+
+
+def test_what_is_no_chunk_of_a_model_has_no_text_that_is_known() -> None:
+    other = ASKING.replace("completions", "events")
+    text = SENT.format(
+        making="", given="()", stream=other, body=LINES.format("event.model_dump()"), answer=SENDS
+    )
+    assert (asked(text, FLASK).stream, asked(text, FLASK).answer) == ("", "")
+
+
 def test_what_has_to_be_there_has_a_value_of_its_type() -> None:
     fields = "    age: int = Field(..., ge=18)\n    mail: EmailStr\n    kind: Kind\n    tags: list[str] = Field(..., min_length=1)\n    to: Where\n    lang: str = Field(..., examples=['de'])\n    ratio: Annotated[float, Field(gt=0.5)]\n    ok: bool\n    when: datetime\n"
     text = f"class Kind(Enum):\n    A = 'web'\nclass Where(BaseModel):\n    site: HttpUrl\n    floor: int\n{ASK}{fields}@app.post('/ask')\ndef f(ask: Ask): ...\n"

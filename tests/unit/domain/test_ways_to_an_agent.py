@@ -11,6 +11,7 @@ from gateval.app.proof import with_key
 from gateval.domain.setup.invocation import Begin
 from gateval.domain.setup.request_models import asked_as_written
 from gateval.render.starter import program_manifest
+from tests.unit.domain.test_handlers import ASK
 from tests.unit.domain.test_programs_of_strangers import MAIN, found
 from tests.unit.domain.test_request_models import TOP
 
@@ -177,3 +178,10 @@ def test_a_client_of_a_deployed_agent_is_not_the_agent() -> None:
     agent = "import argparse\nfrom strands import Agent\nif __name__ == '__main__':\n    parser = argparse.ArgumentParser()\n    parser.add_argument('--prompt')\n    Agent()(parser.parse_args().prompt)\n"
     files = {"invoke_runtime.py": client, "deep/research/main.py": agent}
     assert found(files)[0].path == "deep/research/main.py"
+
+
+def test_a_program_that_is_a_package_is_called_as_its_folder() -> None:
+    text = f"import openai\n{TOP}{ASK}@app.post('/ask')\ndef f(ask: Ask): ...\n"
+    (program,) = found({"src/helpdesk/__init__.py": text, "src/requirements.txt": "openai\n"})
+    assert "helpdesk" in program.names
+    assert "__init__" not in program.names

@@ -89,7 +89,7 @@ def program_of(path: str, framework: str, around: RepositoryFiles) -> FoundProgr
         score=_score(path, framework, setup, around) - 3 * (f"/{SOME_TEXT}/" in invocation.route),
         started=around.starts(path),
         hinted=path in around.told,
-        names=(basename(root), splitext(basename(path))[0], project_name(root, around)),
+        names=(basename(root), _stem(path), project_name(root, around)),
         refused=refused,
     )
     return with_surroundings(program, path, around)
@@ -97,7 +97,7 @@ def program_of(path: str, framework: str, around: RepositoryFiles) -> FoundProgr
 
 def declared_program(one: DeclaredAgent, around: RepositoryFiles) -> FoundProgram:
     """Return what a framework declares, as the target of a bridge."""
-    stem, text = splitext(basename(one.file))[0], around.texts.get(one.file, "")
+    stem, text = _stem(one.file), around.texts.get(one.file, "")
     file = one.file if one.path.endswith(ENDINGS) else join(dirname(one.path), basename(one.file))
     root, setup = folder_and_set_up(file, around)
     if root and not one.path.startswith(f"{root}/"):
@@ -127,6 +127,12 @@ def declared_program(one: DeclaredAgent, around: RepositoryFiles) -> FoundProgra
         or in_restate(text),
     )
     return with_surroundings(program, one.file, around)
+
+
+def _stem(path: str) -> str:
+    """Return what a file is called, of a package that of its folder."""
+    stem = splitext(basename(path))[0]
+    return basename(dirname(path)) if stem in {"__init__", "__main__"} else stem
 
 
 def _score(path: str, framework: str, setup: SetUp | None, around: RepositoryFiles) -> int:

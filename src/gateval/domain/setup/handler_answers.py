@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 from gateval.domain.setup.handler_routes import Routed
 from gateval.domain.setup.invocation import ANSWERED
+from gateval.domain.setup.model_chunks import chunk_path
 from gateval.domain.setup.model_values import Values, plain
 from gateval.domain.setup.openapi import IDENTITY, names_one_of
 from gateval.domain.setup.server_modules import (
@@ -31,7 +32,7 @@ class Told(NamedTuple):
     streams: bool = False
 
 
-_PIECES = ("token", "delta", "chunk", "content", "text", *ANSWERED, "data", "value")
+_PIECES = ("token", "delta", "chunk", "content", "text", *ANSWERED, "data", "value", "choices")
 """How keys of a stream's pieces are called that hold text."""
 
 _NO_TEXT = re.compile(r"tool|error|status|start|end|done|source|citation|meta|step|think|reason")
@@ -39,25 +40,26 @@ _NO_TEXT = re.compile(r"tool|error|status|start|end|done|source|citation|meta|st
 
 _WRAPS = frozenset({"JSONResponse", "jsonify", "dumps", "ORJSONResponse", "make_response"})
 _STREAMS = frozenset({"StreamingResponse", "EventSourceResponse"})
+_SENDS = frozenset({"Response", "make_response", "stream_with_context"})
+"""Calls of Flask and Quart that send what a generator yields."""
 
 
 def told_of(values: Values, routed: Routed, asked: str) -> Told:
     """Return how a handler answers that takes its question as `asked`."""
     returned = [one.value for one in _own(routed.function) if isinstance(one, ast.Return)]
-    streams = [
-        one
-        for one in returned
-        if isinstance(one, ast.Call) and (called_by(one) in _STREAMS or _kind(one))
-    ]
-    others = [one for one in returned if one not in streams]
+    sent = [_streamed(values, routed, one) for one in returned]
+    streams = [one for one in sent if one is not None]
+    others = [one for one, call in zip(returned, sent, strict=True) if call is None]
     keys = [*_typed(values, routed), *(key for one in others for key in _keys(values, routed, one))]
     key = _best(keys, ANSWERED, asked)
     if key or not streams:
         return Told(key)
-    if not (kind := _kind(streams[0])):
-        return Told(streams=True)
+    events = "text/event-stream" in ast.unparse(routed.function)  # in headers, set later
+    kind = _kind(streams[0]) or ("sse" if events else "")
     pieces = _pieces(values, routed)
-    key = _best(pieces.keys, _PIECES, asked)
+    key = pieces.chunk or pieces.path(_best(pieces.keys, _PIECES, asked))
+    if not kind and not (key and pieces.lines and pieces.ended):
+        return Told(streams=True)
     if pieces.lines and called_by(streams[0]) != "EventSourceResponse":
         kind = "ndjson"
     if not key and not pieces.text and called_by(streams[0]) != "EventSourceResponse":
@@ -147,6 +149,50 @@ def _is_worded(value: ast.expr) -> bool:
     return bool(text_of(value))
 
 
+def _streamed(
+    values: Values, routed: Routed, value: ast.expr | None, left: int = MOST_STEPS
+) -> ast.Call | None:
+    """Return the call that makes what is sent piece by piece, by its kind or as what a generator
+    yields; None for what is sent whole.
+    """
+    if isinstance(value, ast.Tuple) and value.elts and routed.flask:
+        return _streamed(values, routed, value.elts[0], left - 1)
+    if isinstance(value, ast.Await):
+        return _streamed(values, routed, value.value, left)
+    if isinstance(value, ast.Name) and left > 0:
+        made = (
+            _streamed(values, routed, one, left - 1) for one in _set_to(routed.function, value.id)
+        )
+        return next(filter(None, made), None)
+    if not isinstance(value, ast.Call) or left <= 0:
+        return None
+    if called_by(value) in _STREAMS or _kind(value):
+        return value
+    if called_by(value) in _SENDS:
+        inner = _streamed(values, routed._replace(flask=True), _first(value), left - 1)
+        return value if inner else None
+    yields = (
+        isinstance(node, ast.Yield)
+        for _, one in values.modules.functions(routed.path, value)
+        if one is not routed.function
+        for node in _own(one)
+    )
+    return value if routed.flask and any(yields) else None
+
+
+def _first(call: ast.Call) -> ast.expr | None:
+    return call.args[0] if call.args else None
+
+
+def _set_to(function: Function, name: str) -> list[ast.expr]:
+    """Return what a function sets a name to."""
+    return [
+        one.value
+        for one in ast.walk(function)
+        if isinstance(one, ast.Assign) and name_of(one.targets[0]) == name
+    ]
+
+
 def _kind(call: ast.Call) -> str:
     """Return what kind of stream a response is by its media type, "" for any other."""
     named = (keyword_of(call, one) for one in ("media_type", "mimetype", "content_type"))
@@ -197,11 +243,7 @@ def _keys(
             return []
         return [text_of(one) for one in value.keys if one is not None]
     if isinstance(value, ast.Name):
-        set_to = [
-            one.value
-            for one in ast.walk(routed.function)
-            if isinstance(one, ast.Assign) and name_of(one.targets[0]) == value.id
-        ]
+        set_to = _set_to(routed.function, value.id)
         return [key for one in set_to for key in _keys(values, routed, one, left - 1)]
     if not isinstance(value, ast.Call):
         return []
@@ -226,18 +268,32 @@ def _own(function: Function) -> Iterator[ast.AST]:
 
 class _Pieces(NamedTuple):
     """The keys of the objects that are streamed, whether plain text is among them, and whether all
-    are lines, and no events.
+    are lines, and no events, each with its end.
+
+    `chunk` is where the text stands if they are the model's own chunks, "" for any other; `within`
+    is where it stands below a key.
     """
 
     keys: list[str]
     text: bool
     lines: bool
+    ended: bool
+    chunk: str
+    within: dict[str, str]
+
+    def path(self, key: str) -> str:
+        """Return where the text stands below a key; the choices of a chunk are none themselves."""
+        return self.within.get(key, "" if key == "choices" else key)
+
+
+_DUMPS = re.compile(r"\b(?:dumps|model_dump_json|to_json)\(")
 
 
 def _pieces(values: Values, routed: Routed) -> _Pieces:
     """Return what a handler streams."""
     keys: list[str] = []
-    text, written = False, ""
+    text, written, chunk = False, "", ""
+    within: dict[str, str] = {}
     for path, function in _yielding(values, routed):
         inner = routed._replace(path=path, function=function)
         for node in (one for one in ast.walk(function) if isinstance(one, ast.Yield)):
@@ -245,12 +301,39 @@ def _pieces(values: Values, routed: Routed) -> _Pieces:
             if isinstance(node.value, ast.Dict) and function is not routed.function:
                 keys += _keys(values, inner, node.value)
             for part in _parts(node.value):
+                chunk = chunk or chunk_path(part, function, routed.function)
                 if isinstance(part, ast.Call) and called_by(part) == "dumps":
                     keys += _keys(values, inner, part)
                 elif isinstance(part, ast.Name | ast.Attribute | ast.Subscript):
                     found = _keys(values, inner, part) if isinstance(part, ast.Name) else []
                     keys, text = [*keys, *found], text or not found
-    return _Pieces(keys, text, "dumps(" in written and "data:" not in written)
+        within = {**dict(_within(function)), **within}
+    lines = bool(_DUMPS.search(written)) and "data:" not in written
+    return _Pieces(keys, text, lines, "\\n" in written, chunk, within)
+
+
+def _within(function: Function) -> Iterator[tuple[str, str]]:
+    """Yield the keys of objects that a function makes which hold others, with the way to the text
+    there.
+    """
+    for node in ast.walk(function):
+        if isinstance(node, ast.Dict):
+            for key, value in zip(node.keys, node.values, strict=True):
+                path = _path_to_text(text_of(key), value)
+                if path != text_of(key):
+                    yield text_of(key), path
+
+
+def _path_to_text(key: str, value: ast.expr, left: int = MOST_STEPS) -> str:
+    """Return a key with the keys below it that lead to a text; the key alone where none does."""
+    place, held = key, value
+    if isinstance(held, ast.List) and len(held.elts) == 1:
+        place, held = f"{key}[0]", held.elts[0]
+    if not isinstance(held, ast.Dict) or left <= 0:
+        return key
+    below = {text_of(one): each for one, each in zip(held.keys, held.values, strict=True)}
+    named = next((one for one in _PIECES if one in below), "")
+    return f"{place}.{_path_to_text(named, below[named], left - 1)}" if named else key
 
 
 def _parts(value: ast.expr | None) -> list[ast.expr]:
