@@ -143,6 +143,79 @@ def test_a_crew_of_tasks_with_texts_of_their_own_is_given_what_they_name() -> No
     assert next(one for one in found({"main.py": alone}) if one.target).more == ()
 
 
+SCRIPT = """from crewai import Agent, Crew, Task
+about = "cars"
+writer = Agent(role="writer", goal="Write", backstory="Wrote much")
+{text}
+work = Task(description={told}, expected_output="A text", agent=writer)
+crew = Crew(agents=[writer], tasks=[work])
+{begin}
+"""
+READ = "tasks = yaml.safe_load(open('config/tasks.yaml'))"
+
+
+@pytest.mark.parametrize(
+    ("text", "told", "config"),
+    [
+        ("", "'Write about cars'", ""),
+        ("", "f'Write about {about}'", ""),
+        ("TOLD = 'Write ' 'about cars'", "TOLD", ""),
+        (READ, "tasks['work']['description']", "work:\n  description: About {{about}}\n"),
+    ],
+    ids=["constant", "filled in", "by name", "file"],
+)
+@pytest.mark.parametrize(
+    ("begin", "why"),
+    [
+        ("result = crew.kickoff()\nprint(result)", "runs its crew while it is imported, and its"),
+        ("print(crew.kickoff())", "runs its crew while it is imported, and its"),
+        ("if __name__ == '__main__':\n    crew.kickoff()", "has a crew whose"),
+    ],
+)
+def test_a_crew_whose_texts_have_no_place_for_a_question_is_refused(
+    text: str, told: str, config: str, begin: str, why: str
+) -> None:
+    script = SCRIPT.format(text=text, told=told, begin=begin)
+    (program,) = found({"write.py": script, **({"config/tasks.yaml": config} if config else {})})
+    assert program.refused
+    assert program.refused.why.startswith(f"{why} question is written into it")
+
+
+@pytest.mark.parametrize(
+    ("text", "told", "begin", "inputs", "more"),
+    [
+        ("", "'Write about {topic}'", "crew.kickoff(inputs={'topic': 'cars'})", ("topic",), {}),
+        ("", "'Write about {topic} for {who}'", "crew.kickoff(inputs={'topic': 'cars', 'who': 'all'})", ("topic",), {"who": "all"}),
+        (READ, "tasks['work']['description']", "crew.kickoff(inputs={'topic': 'cars', 'who': 'all'})", ("topic",), {"who": "all"}),
+        ("from told import TOLD", "TOLD", "crew.kickoff()", (), {}),
+        ("", "'Write about {topic}'", "if __name__ == '__main__':\n    crew.kickoff(inputs={'topic': 'cars'})", (), {}),
+        ("", "f'Write {about} on {{topic}}'", "if __name__ == '__main__':\n    crew.kickoff(inputs={'topic': 'cars'})", (), {}),
+    ],
+    ids=["one", "two", "file", "elsewhere", "later", "doubled"],
+)  # fmt: skip
+def test_a_crew_of_a_script_is_given_what_its_texts_have_places_for(
+    text: str, told: str, begin: str, inputs: tuple[str, ...], more: dict[str, str]
+) -> None:
+    config = "work:\n  description: About {topic} for {who}\n"
+    files = {"config/tasks.yaml": config} if text == READ else {}
+    script = SCRIPT.format(text=text, told=told, begin=begin)
+    program = next(one for one in found({"write.py": script, **files}) if one.target)
+    assert (program.target, program.inputs, program.refused) == ("write.py:crew", inputs, None)
+    assert {name: json.loads(said) for name, said in program.more} == more
+
+
+def test_a_crew_without_a_place_comes_after_a_program_that_is_asked() -> None:
+    script = SCRIPT.format(text="", told="'Write about cars'", begin="")
+    ask = f"import openai\n{TOP}{ASK}@app.post('/ask')\ndef f(ask: Ask):\n    return {{'answer': 1}}\n"
+    program = found({"write.py": script, "main.py": ask})[0]
+    assert (program.path, program.refused) == ("main.py", None)
+    asked = SCRIPT.format(
+        text="about = input()", told="f'Write about {about}'", begin="crew.kickoff()"
+    )
+    program = found({"write.py": asked})[0]
+    assert (program.path, program.refused) == ("write.py", None)
+
+
 def test_of_several_files_of_a_platform_the_one_that_asks_a_model_is_named() -> None:
     files = {
         "work/a-stream.ts": "import { streams } from '@trigger.dev/sdk';\nexport const a = streams.define({});\n",

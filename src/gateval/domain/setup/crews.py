@@ -16,7 +16,7 @@ from gateval.domain.setup.import_graph import python_tree
 from gateval.domain.setup.openapi import SOME_TEXT, is_identity, takes_question
 from gateval.domain.setup.other_work import Refusal
 from gateval.domain.setup.python_text import statement
-from gateval.domain.setup.server_modules import name_of
+from gateval.domain.setup.server_modules import name_of, text_of
 
 CREW_FILES = ("agents.yaml", "tasks.yaml")
 """Files in which a crew's agents and tasks stand, with the names of its inputs in brackets."""
@@ -61,12 +61,95 @@ def given_to_crew(
     return _of_names(dict(_kicked_off(rf"\b{name}\(", file, texts)), list(places), known=bool(own))
 
 
-def given_to_object(name: str, file: str, texts: Mapping[str, str]) -> Given:
-    """Return the same of a crew that a file makes of agents and tasks with texts of their own."""
-    near = [text for path, text in texts.items() if dirname(path) == dirname(file)]
-    places = dict.fromkeys(one for text in near for one in _places_in(text))
+def given_to_object(
+    name: str, file: str, texts: Mapping[str, str], configs: Mapping[str, str]
+) -> Given:
+    """Return the same of a crew that a file makes of agents and tasks with texts of their own, or
+    with those of crew files that it reads.
+    """
+    text = texts[file]
+    near = [one for path, one in texts.items() if dirname(path) == dirname(file)]
+    read = [
+        one for path, one in configs.items() if _is_beside(path, file) and basename(path) in text
+    ]
+    places = dict.fromkeys(one for each in near for one in _places_in(each))
+    places |= dict.fromkeys(one for each in read for one in _FILLED.findall(each))
+    if not places and (refused := _written_in(name, text, read=bool(read))):
+        return Given(refused=refused)
     plain = re.escape(name.removesuffix("()"))
-    return _of_names(dict(_kicked_off(rf"\b{plain}\b", file, texts)), list(places), known=True)
+    said = dict(_kicked_off(rf"\b{plain}\b", file, texts))
+    given = _of_names(said, list(places), known=True)
+    if _runs_at_import(name, python_tree(text)):  # which fills the places that a bridge looks for
+        asked = _asked(places) or next(iter(places), "")
+        return given._replace(inputs=(asked,) if asked else ())
+    return given
+
+
+_FILLED = re.compile(r"(?<!\{)\{([A-Za-z_]\w*)\}(?!\})")
+_READS = re.compile(r"\binput\(|\bargv\b|\bparse_args\(|\bstdin\b|\bPrompt\.ask\(")
+_INPUT_HINT = (
+    'Give a text of a task a place, such as "{question}", start the crew below '
+    '`if __name__ == "__main__":`, and call `gateval init` again; or name a function that takes '
+    "the question, `gateval init FILE:FUNCTION` (docs/guides/bridges.md)."
+)
+
+
+def _written_in(name: str, text: str, *, read: bool) -> Refusal | None:
+    """Return why no question goes into a crew whose texts have no place for one; None where a
+    question may, or where the file does not tell. `read` says that its crew files are known.
+    """
+    tree = python_tree(text)
+    if tree is None or _READS.search(text):
+        return None
+    set_to = {
+        name_of(one.targets[0]): one.value for one in tree.body if isinstance(one, ast.Assign)
+    }
+    crew = set_to.get(name)
+    listed = (
+        next((one.value for one in crew.keywords if one.arg == "tasks"), None)
+        if isinstance(crew, ast.Call)
+        else None
+    )
+    tasks = [_meant(one, set_to) for one in getattr(listed, "elts", ())]
+    if not tasks or not all(_is_worded(one, set_to, read=read) for one in tasks):
+        return None
+    begun = _runs_at_import(name, tree)
+    runs = "runs its crew while it is imported, and its" if begun else "has a crew whose"
+    return Refusal(
+        f"{runs} question is written into it: no text of its tasks has a place for another.",
+        _INPUT_HINT,
+    )
+
+
+def _runs_at_import(name: str, tree: ast.Module | None) -> bool:
+    """Whether a module kicks off the crew of this name at its top."""
+    return any(
+        isinstance(node, ast.Call) and ast.unparse(node.func).startswith(f"{name}.kickoff")
+        for one in (tree.body if tree else ())
+        if isinstance(one, ast.Assign | ast.Expr)
+        for node in ast.walk(one)
+    )
+
+
+def _meant(node: ast.expr, set_to: Mapping[str, ast.expr]) -> ast.expr:
+    """Return what a name at a module's top is set to, else the expression itself."""
+    return set_to.get(node.id, node) if isinstance(node, ast.Name) else node
+
+
+def _is_worded(task: ast.expr, set_to: Mapping[str, ast.expr], *, read: bool) -> bool:
+    """Whether an expression is a task all of whose text is known: in the file, or in one that it
+    `read`s.
+    """
+    if not isinstance(task, ast.Call) or name_of(task.func) != "Task":
+        return False
+    told = {one.arg: one.value for one in task.keywords}
+    text = told.get("description") or told.get("config")
+    text = _meant(text, set_to) if text else None
+    if isinstance(text, ast.Constant):
+        return isinstance(text.value, str) and not _PLACE.search(text.value)
+    if isinstance(text, ast.JoinedStr):
+        return not any(_PLACE.search(text_of(one)) for one in text.values)
+    return read and isinstance(text, ast.Subscript)
 
 
 _TOLD = frozenset({"description", "expected_output", "goal", "backstory", "role"})

@@ -12,7 +12,13 @@ from itertools import islice
 from posixpath import basename, dirname, join, normpath, relpath, splitext
 from typing import NamedTuple
 
-from gateval.domain.setup.crews import given_to_crew, given_to_flow, given_to_object, is_crew_file
+from gateval.domain.setup.crews import (
+    Given,
+    given_to_crew,
+    given_to_flow,
+    given_to_object,
+    is_crew_file,
+)
 from gateval.domain.setup.factories import gives_agent
 from gateval.domain.setup.framework_routes import question_of_flow
 from gateval.domain.setup.graph_states import (
@@ -189,7 +195,8 @@ def declared_agents(
                 _given(one, texts, declaring) if one.found in {*crews, *flows} else one
                 for one in made
             )
-            bodies |= _objects(path, text, framework, _PYTHON_CALL, states, texts)
+            found = _objects(path, text, framework, _PYTHON_CALL, states, texts)
+            bodies |= _crews(found, texts, declaring) if framework == "CrewAI" else found
         elif not path.endswith(".go"):
             told += _routes(path, text, texts, reached)
             told += _mastras(path, text)
@@ -267,6 +274,22 @@ def _given(
         else given_to_crew(agent.found, agent.file, texts, configs)
     )
     return agent._replace(inputs=given.inputs, more=given.more, refused=given.refused)
+
+
+def _crews(
+    found: Mapping[DeclaredAgent, str], texts: Mapping[str, str], configs: Mapping[str, str]
+) -> dict[DeclaredAgent, str]:
+    """Return crews that modules make with what they are given; one that reads no question is the
+    last.
+    """
+    made = {}
+    for one, body in found.items():
+        method = "." in one.found  # of an object of its own
+        given = Given() if method else given_to_object(one.found, one.file, texts, configs)
+        score = LEAST - 12 if given.refused else one.score
+        told = one._replace(inputs=given.inputs, more=given.more, refused=given.refused)
+        made[told._replace(score=score)] = body
+    return made
 
 
 _MADE = re.compile(r"^[ \t]+def __init__\(\s*self\s*,?([^)]{0,2000})\)", re.M)
@@ -375,11 +398,6 @@ def _objects(
         else one._replace(more=(*one.more, *who_asks(state_of(body, text, states), text))): body
         for one, body in found.items()
     }
-    if framework == "CrewAI":
-        found = {
-            one._replace(more=given_to_object(one.found, path, texts).more): body
-            for one, body in found.items()
-        }
     if _OF_CHATKIT.search(text):
         found = {
             one if _HANDS_ON.search(body) else one._replace(score=LEAST - 6): body
