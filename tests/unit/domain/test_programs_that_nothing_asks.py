@@ -51,9 +51,8 @@ def test_a_command_of_a_project_comes_before_a_class_and_is_asked_as_the_readme_
             COMMANDS.replace('"look"', '"config"').replace("dspy", "openai").format(parameter=""),
             MUTE,
         ),
-        (f"import openai, argparse\np.add_argument('crew', choices=sorted(x))\n{MAIN}", MUTE),
     ],
-    ids=["a file", "management alone", "a choice"],
+    ids=["a file", "management alone"],
 )
 def test_a_command_that_takes_no_question_is_none(text: str, refused: object) -> None:
     (program,) = found({"desk.py": text + MAIN})

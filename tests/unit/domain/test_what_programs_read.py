@@ -75,3 +75,122 @@ def test_what_people_start_comes_before_agents_apart_and_what_it_reads_is_lackin
     assert "It reads servers.json, of which the repository has an example" in str(said_of(first))
     first, *_ = found(files | {"README.md": "# Desk\n"})
     assert first.told == "extras/page.py:make_agent()"
+
+
+ASKING = """import argparse, json, pathlib
+from openai import OpenAI
+
+def run_agent(ticket: dict) -> str:
+    return OpenAI().responses.create(model="gpt-5-mini", input=json.dumps(ticket)).output_text
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("-v", "--verbose", action="store_true")
+{argument}
+    print(run_agent(json.loads("{}")))
+
+if __name__ == "__main__":
+    main()
+"""
+
+
+@pytest.mark.parametrize(
+    ("argument", "why"),
+    [
+        ('"--ticket", type=pathlib.Path, default="a.json"', "a file that its argument names"),
+        ('"--ticket", type=argparse.FileType("r")', "a file that its argument names (`--ticket`)"),
+        ('"-i", "--input-file", required=True', "argument names (`--input-file`), and takes no"),
+        (
+            '"crew", choices=["a", "b"]',
+            "the arguments that it reads (`--verbose`, `crew`) is called",
+        ),
+        ('"--city"', "none of the arguments that it reads (`--verbose`, `--city`) is called like"),
+        ('"--out-file", type=pathlib.Path', "arguments that it reads (`--verbose`, `--out-file`)"),
+    ],
+)
+def test_a_program_whose_arguments_are_no_question_is_refused_by_them(
+    argument: str, why: str
+) -> None:
+    text = ASKING.replace("{argument}", f"    parser.add_argument({argument})")
+    first, *_ = found({"main.py": text})
+    assert first.refused
+    assert why in first.refused.why
+    assert "nothing in it reads its arguments" not in first.refused.why
+
+
+CHOOSING = """{imports}
+
+def greet():
+    print(Agent().run("Say hello."))
+
+def count():
+    print(Agent().run("Count to three."))
+
+EXAMPLES = {"1": greet, "2": count}
+LISTED = [greet, count]
+
+def main():
+{body}
+
+if __name__ == "__main__":
+    main()
+"""
+PLAIN, UNBRIDGED = "from litellm import Agent", "from mcp_agent.agents.agent import Agent"
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        'chosen = input("Choose an example (1-2): ").strip()\nif chosen == "1":\n    greet()',
+        'while True:\n    c = input("Your choice? ")\n    if c == "q":\n        break\n    EXAMPLES[c]()',
+        'c = input("Example 1 or 2: ")\nif c.isdigit():\n    LISTED[int(c) - 1]()',
+        'n = int(input("Enter a number: "))\nLISTED[n - 1]()',
+        'if input("Which one? ") == "1":\n    greet()\ninput("Press Enter to end")',
+        'c = input("Select: ") or "1"\nrun = EXAMPLES.get(c.lower())\nprint(f"No {c}")\nrun()',
+        'c = input("Pick one: ")\nmatch c:\n    case "1":\n        greet()\n    case _:\n        count()',
+    ],
+)
+def test_a_program_that_reads_a_choice_alone_is_not_asked(body: str) -> None:
+    lines = "\n".join(f"    {one}" for one in body.splitlines())
+    text = CHOOSING.replace("{body}", lines)
+    first, *_ = found({"main.py": text.replace("{imports}", PLAIN)})
+    assert first.refused
+    assert first.refused.why.startswith("reads a choice (`")
+    assert "no question: nothing that a person types goes on" in first.refused.why
+    first, *_ = found({"main.py": text.replace("{imports}", UNBRIDGED)})
+    assert first.refused
+    assert first.refused.why.endswith("which its files hold; mcp-agent has no bridge.")
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        'c = input("Choose 1-2 or ask: ")\nasked = {"1": "Hello"}.get(c, c)\nprint(Agent().run(asked))',
+        'c = input("Choose 1-2: ")\nasked = input("Question: ")\nprint(Agent().run(asked))',
+        'c = input("Choose 1-2, or ask: ")\nif c != "1":\n    print(Agent().run(f"Answer {c}"))',
+        'import asyncio\nprint(Agent().run(asyncio.to_thread(input, "Which question? ")))',
+    ],
+)
+def test_a_line_that_goes_on_is_a_question(body: str) -> None:
+    lines = "\n".join(f"    {one}" for one in body.splitlines())
+    text = CHOOSING.replace("{body}", lines).replace("{imports}", PLAIN)
+    if "to_thread" in body:
+        text = text.replace("import Agent", "import Agent\nimport sys\nsys.stdin.reconfigure()")
+    first, *_ = found({"main.py": text})
+    assert first.refused is None
+    assert "{{ prompt }}" in str(first.invocation.stdin)
+
+
+def test_names_without_end_and_deep_expressions_are_read_in_time() -> None:
+    names = [f"n{one}" for one in range(30)]
+    pairs = "\n".join(f"    {one} = {other}" for one in names for other in names)
+    body = f'    n0 = input("Choose 1-2: ")\n{pairs}\n    if n9 == "1":\n        greet()'
+    text = CHOOSING.replace("{body}", body).replace("{imports}", PLAIN)
+    first, *_ = found({"main.py": text})
+    assert first.refused
+    assert first.refused.why.startswith("reads a choice (`Choose 1-2`)")
+    for deep in ("1" + "+1" * 900, "a" + ".b" * 900, "a" + ".b()" * 900, "a" + "[0]()" * 400):
+        body = f"    agent = Agent('m')\n    x = {deep}\n    return agent"
+        assert found({"desk.py": FACTORY.replace("{body}", body)})
+        again = text.replace("n0 = input", f"x = {deep}\n    n0 = input")
+        assert found({"main.py": again})

@@ -95,7 +95,7 @@ def _of_argparse(text: str) -> Iterator[Subcommand]:
 
 _ASKED_OPTION = re.compile(
     rf"(?:add_argument|@click\.option|typer\.Option|\.(?:requiredOption|option))\([^)]{{0,2000}}?"
-    rf"[\"'`\s](--(?:{QUESTION}))\b"
+    rf"[\"'`\s](--(?:{QUESTION}))\b(?!-(?:file\w*|path|dir\w*|folder|json|csv|pdf|template|length)\b)"
 )
 _PARSED = re.compile(rf"\bparseArgs\([^;]{{0,2000}}?\b({QUESTION}):\s*\{{\s*type:\s*[\"']string")
 _NAMED = re.compile(
@@ -155,7 +155,7 @@ _LOOPS = tuple(
 """Loops that libraries have, which read what a person types, and the word that ends each."""
 
 
-def _loop_of(text: str) -> str:
+def loop_of(text: str) -> str:
     """Return the word that ends the loop of a library which a file starts; "" for none."""
     found = (end for library, loop, end in _LOOPS if library.search(text) and loop.search(text))
     return next(found, "")
@@ -171,12 +171,12 @@ _ASKED_KEY = re.compile(rf"[\[.][\"']?({QUESTION})\b(?![\"']?\]?[.\[][\"']?conte
 def reads_arguments(text: str) -> bool:
     """Whether a file's text reads the arguments or the standard input of its program."""
     wanted = (_PLACED, _NAMED, _PARSED, _ASKED_OPTION, _READS)
-    return any(pattern.search(text) for pattern in wanted) or bool(_loop_of(text))
+    return any(pattern.search(text) for pattern in wanted) or bool(loop_of(text))
 
 
 def reads_input(text: str) -> bool:
     """Whether a file's text reads standard input or asks for a line."""
-    return bool(_READS.search(text) or _loop_of(text))
+    return bool(_READS.search(text) or loop_of(text))
 
 
 def asked_by_words(path: str, text: str) -> Invocation:
@@ -322,7 +322,7 @@ def _asks_there(name: str, chosen: str, text: str) -> int:
 def _typed(text: str) -> str:
     """Return what is typed for a program: a line for each that it asks for, and its word to end."""
     asks = len(_ASKS.findall(text))
-    if not asks and (last := _loop_of(text)):
+    if not asks and (last := loop_of(text)):
         return f"{PROMPT}\n{last}\n"
     end = _QUITS.search(text)
     if menus := list(_menus(text)):

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import ast
 import re
+from collections import deque
 from collections.abc import Iterator
 
 from gateval.domain.setup.import_graph import python_tree
+from gateval.domain.setup.python_text import dotted
 
 
 def gives_agent(function: str, makers: str) -> bool:
@@ -26,39 +28,50 @@ def gives_agent(function: str, makers: str) -> bool:
     return any(_is_made(one, makers, made) for one in given)
 
 
+_OTHERS = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef | ast.Lambda
+
+
 def _inside(node: ast.AST) -> Iterator[ast.AST]:
     """Yield what stands in a function, but for the functions and classes in it."""
-    for one in ast.iter_child_nodes(node):
-        if not isinstance(one, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef | ast.Lambda):
+    waiting = deque(ast.iter_child_nodes(node))
+    while waiting:
+        one = waiting.popleft()
+        if not isinstance(one, _OTHERS):
             yield one
-            yield from _inside(one)
+            waiting.extend(ast.iter_child_nodes(one))
 
 
 def _kept(inside: list[ast.AST]) -> Iterator[tuple[set[str], ast.expr]]:
     """Yield what is kept under names, with those."""
     for one in inside:
         if isinstance(one, ast.Assign):
-            yield {ast.unparse(name) for name in one.targets}, one.value
+            yield {*filter(None, map(dotted, one.targets))}, one.value
         elif isinstance(one, ast.AnnAssign | ast.NamedExpr) and one.value:
-            yield {ast.unparse(one.target)}, one.value
+            yield {dotted(one.target)} - {""}, one.value
         elif isinstance(one, ast.withitem) and one.optional_vars:
-            yield {ast.unparse(one.optional_vars)}, one.context_expr
+            yield {dotted(one.optional_vars)} - {""}, one.context_expr
 
 
 def _is_made(node: ast.expr, makers: str, made: set[str]) -> bool:
     """Whether an expression is what one of `makers` makes, or something of its own that this gives:
     `agent.with_config()` is.
     """
-    if isinstance(node, ast.Await | ast.NamedExpr):
-        return _is_made(node.value, makers, made)
-    if isinstance(node, ast.BoolOp):
-        return any(_is_made(one, makers, made) for one in node.values)
-    if isinstance(node, ast.IfExp):
-        return any(_is_made(one, makers, made) for one in (node.body, node.orelse))
-    if isinstance(node, ast.Call):
-        named = node.func.value if isinstance(node.func, ast.Subscript) else node.func
-        name = ast.unparse(named)
-        if re.fullmatch(makers, name) or name.endswith(".compile"):
+    waiting = [node]
+    while waiting:
+        one = waiting.pop()
+        if isinstance(one, ast.Await | ast.NamedExpr):
+            waiting.append(one.value)
+        elif isinstance(one, ast.BoolOp):
+            waiting += one.values
+        elif isinstance(one, ast.IfExp):
+            waiting += (one.body, one.orelse)
+        elif isinstance(one, ast.Call):
+            named = one.func.value if isinstance(one.func, ast.Subscript) else one.func
+            name = dotted(named)
+            if re.fullmatch(makers, name) or name.endswith(".compile"):
+                return True
+            if isinstance(named, ast.Attribute):
+                waiting.append(named.value)
+        elif dotted(one) in made:
             return True
-        return isinstance(named, ast.Attribute) and _is_made(named.value, makers, made)
-    return isinstance(node, ast.Name | ast.Attribute) and ast.unparse(node) in made
+    return False

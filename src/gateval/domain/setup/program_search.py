@@ -23,6 +23,7 @@ from gateval.domain.setup.other_work import (
 )
 from gateval.domain.setup.program import FoundProgram, server_of
 from gateval.domain.setup.repository_files import ENDINGS, RepositoryFiles, is_own
+from gateval.domain.setup.typed_choices import choice_of
 from gateval.domain.setup.unasked_programs import (
     asked_elsewhere,
     azure_functions,
@@ -133,7 +134,9 @@ def _answering(program: FoundProgram, around: RepositoryFiles) -> FoundProgram:
     """
     text = around.texts[program.path]
     asked, behind = program.invocation, around.reach.behind(program.path)
-    if asked.sure or asked.words or asked.route or program.refused or reads_input(behind):
+    if asked.words or asked.route or program.refused or reads_input(behind):
+        return program
+    if asked.sure and choice_of(text) is None:
         return program
     for path in around.reach.from_(program.path):
         if not path.endswith(".py") or (path == program.path and not has_guard(text)):

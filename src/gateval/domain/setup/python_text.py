@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import re
 from collections.abc import Iterator
 
@@ -13,6 +14,19 @@ def statement(text: str, start: int) -> str:
     """Return a statement at the top of a module, to the next one."""
     end = NEXT.search(text, start)
     return text[start : end.start() if end else len(text)]
+
+
+def dotted(node: ast.expr) -> str:
+    """Return the name of a thing, `a.b` or `.b` of what is no name; "" for any other expression.
+    However deep it is, that takes no frames.
+    """
+    parts: list[str] = []
+    while isinstance(node, ast.Attribute):
+        parts.append(node.attr)
+        node = node.value
+    return ".".join(
+        [*([node.id] if isinstance(node, ast.Name) else [""] if parts else []), *parts[::-1]]
+    )
 
 
 _F_STRING = re.compile(r"\b[fF][rR]?(\"\"\"|\'\'\'|\"|\')")

@@ -34,6 +34,7 @@ from gateval.domain.setup.platforms import (
 from gateval.domain.setup.program import FoundProgram, is_asked, streams_only
 from gateval.domain.setup.repository_files import RepositoryFiles
 from gateval.domain.setup.server_actions import server_action_of
+from gateval.domain.setup.typed_choices import why_unread
 
 
 def with_cause(
@@ -60,6 +61,8 @@ def with_cause(
     path, why = next(((one, host) for one, host in hosts if host), (program.path, why))
     if not handled and why is None:
         path, why = _otherwise_asked(program, near, around)
+    if why is None and program.refused == MUTE:
+        why = why_unread(around.texts[program.path])
     return program._replace(path=path, refused=why or program.refused, score=score)
 
 
@@ -157,7 +160,9 @@ def _without_bridge(program: FoundProgram, around: RepositoryFiles) -> Refusal |
     file = next(files, "")
     if not file or any(map(is_bridged, used.values())):
         return None
-    return no_bridge(used[file], file if known or file != program.path else "", known=known)
+    why = no_bridge(used[file], file if known or file != program.path else "", known=known)
+    unread = why_unread(around.texts[program.path]) if known and program.refused == MUTE else None
+    return Refusal(f"{unread.why[:-1]}; {used[file]} has no bridge.", why.hint) if unread else why
 
 
 _FLOWS = Refusal(
