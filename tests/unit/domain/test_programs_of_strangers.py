@@ -306,6 +306,9 @@ def test_of_several_in_a_mastra_the_first_leads() -> None:
     files = {"src/mastra/agents/a.ts": agent % "ape", "src/mastra/agents/z.ts": agent % "zebra"}
     first, *_ = found({**files, "src/mastra/index.ts": names})
     assert first.target.endswith("z.ts:zebra")
+    tool = "export const t = createTool({ execute: async ({ mastra }) => mastra?.getAgent('zebra') });\n"
+    first, *_ = found({**files, "src/mastra/index.ts": names, "src/mastra/tools/t.ts": tool})
+    assert first.target.endswith("a.ts:ape")
 
 
 def test_a_function_that_gives_back_something_of_its_own_makes_no_agent() -> None:

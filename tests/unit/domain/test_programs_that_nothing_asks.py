@@ -514,6 +514,33 @@ def test_the_menu_before_a_loop_is_answered(choice: str, typed: str) -> None:
     assert (program.invocation.stdin or "").split("\n")[0] == typed
 
 
+@pytest.mark.parametrize(
+    ("fields", "more"),
+    [
+        ("a: float\n    b: int\n    by: By", {"a": 1, "b": 1, "by": "+"}),
+        ("sure: bool\n    tone: Literal['dry', 'warm']", {"sure": True, "tone": "dry"}),
+        ("a: float = 1.0\n    question: str", {}),
+        ("a: float\n    question: str", {}),
+    ],
+)
+def test_numbers_and_choices_that_a_graph_demands_are_given(
+    fields: str, more: dict[str, object]
+) -> None:
+    graph = f"from langgraph.graph import StateGraph\nclass By(Enum):\n    ADD = '+'\n    LESS = '-'\n\n@dataclass\nclass Asked:\n    {fields}\n\ngraph = StateGraph(state_schema=Asked, input=Asked).compile()\n"
+    told = '{"graphs": {"agent": "./graph.py:graph"}, "dependencies": ["."]}'
+    first, *_ = found({"graph.py": graph, "langgraph.json": told})
+    assert {name: json.loads(value) for name, value in first.more} == more
+
+
+def test_a_file_that_a_told_command_names_and_nobody_has_is_named() -> None:
+    text = "import openai, argparse\np = argparse.ArgumentParser()\np.add_argument('log_path')\np.add_argument('--question')\nprint(go(p.parse_args()))\n"
+    readme = 'Run `python main.py path/to/your.log --question "What is wrong in this log?"`\n'
+    (program,) = found({"main.py": text, "README.md": readme})
+    assert program.absent == (("path/to/your.log", ""),)
+    (program,) = found({"main.py": text, "README.md": readme, "path/to/your.log": "x"})
+    assert program.absent == ()
+
+
 LOOP = "import openai\ndef main():\n    while True:\n        print('1. Ask a question')\n        print('2. Record and ask a question')\n        print('3. 🚪 Exit')\n        choice = input('Enter your choice (1-3): ').strip()\n        if choice == '1':\n            said = input('Your question: ')\n            answer(said)\n        elif choice == '2':\n            record(int(input('Seconds: ')))\n        elif choice == '3':\n            break\n"
 
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Container, Iterator, Mapping
 from itertools import islice
 from posixpath import basename, dirname, join, normpath, relpath, splitext
 from typing import NamedTuple
@@ -203,7 +203,8 @@ def declared_agents(
             told += _flows(path, text) if framework == "Genkit" and not served else ()
             bodies |= _objects(path, text, framework, _NODE_CALL, {}, {})
     told += _ranked(bodies, texts)
-    first = {one for text in texts.values() for one in _first_of_mastra(text)}
+    helpers = {one for text in texts.values() for one in _ASKED_BY_TOOL.findall(text)}
+    first = {one for text in texts.values() for one in _first_of_mastra(text, helpers)}
     roots = {dirname(one.path) for one in told if one.found == "root_agent"}
     for one in told:
         within = any(one.path.startswith(f"{root}/") for root in roots if root != dirname(one.path))
@@ -352,12 +353,18 @@ def _flows(path: str, text: str) -> Iterator[DeclaredAgent]:
             yield DeclaredAgent(path, path, one[1], "Genkit", (one[1],), score, inputs)
 
 
-def _first_of_mastra(text: str) -> Iterator[str]:
-    """Yield the agent that a Mastra names first of several: others are often its helpers."""
+_ASKED_BY_TOOL = re.compile(r"\bmastra\b[?!]?\.getAgent\(\s*[\"'](\w+)[\"']")
+
+
+def _first_of_mastra(text: str, helpers: Container[str]) -> Iterator[str]:
+    """Yield the agent that a Mastra names first of several, but for those that its tools and
+    workflows ask: others are often its helpers.
+    """
     for one in _MASTRA.finditer(text):
         agents = _MASTRA_AGENTS.search(statement(text, one.start()))
-        if agents:
-            yield agents[1].partition(",")[0].rpartition(":")[2].strip()
+        named = [key.rpartition(":")[2].strip() for key in agents[1].split(",")] if agents else []
+        named = [one for one in named if one]
+        yield from [one for one in named if one not in helpers][:1] or named[:1]
 
 
 def _objects(

@@ -124,24 +124,42 @@ def who_asks(state: str, text: str) -> Iterator[tuple[str, str]]:
 
 _INPUT = re.compile(r"\bStateGraph\([^()]{0,300}\binput(?:_schema)?\s*=\s*(\w+)")
 _DEMANDED = re.compile(
-    r"^[ \t]+(\w+)[ \t]*:[ \t]*str\b[ \t]*(?:(?=[\n#])|=[ \t]*(?:\w+\.)?Field\(([^()]{0,2000}))",
+    r"^[ \t]+(\w+)[ \t]*:[ \t]*(str|int|float|bool|Literal\[[^\]\n]{1,200}\]|[A-Z]\w*)[ \t]*"
+    r"(?:(?=[\n#]|$)|=[ \t]*(?:\w+\.)?Field\(([^()]{0,2000}))",
     re.M,
 )
+_PLAIN = r"^@[\w.]*dataclass\b[^\n]*\n(?=class {}\b[^\n]*:)"
+_SOME: dict[str, str | float] = {"str": SOME_TEXT, "int": 1, "float": 1, "bool": True}
+_MEMBER = r"^class {}\([^)\n]*Enum\):[^\n]*\n(?:[ \t]*\n)*[ \t]+\w+\s*=\s*([\"'][^\"'\n]*[\"']|\d+)"
 
 
 def demanded(text: str, texts: Mapping[str, str]) -> Iterator[tuple[str, str]]:
-    """Yield the texts, with values as JSON, that a graph of a class for its input demands, unless
-    one of them is the question: a bare question fills none of several.
+    """Yield the texts, numbers and choices, with values as JSON, that a graph of a class for its
+    input demands, unless one of them is the question: a bare question fills none of several.
     """
     named = _INPUT.search(text)
-    own = [one for one in texts.values() if named and f"class {named[1]}(" in one]
-    kept = re.search(_KEPT.format(named[1]), own[0], re.M) if named and len(own) == 1 else None
-    body = statement(own[0], kept.start()) if kept else ""
+    own = [one for one in texts.values() if named and re.search(rf"\bclass {named[1]}\b", one)]
+    if not named or len(own) != 1:
+        return
+    kept = re.search(_KEPT.format(named[1]), own[0], re.M)
+    plain = re.search(_PLAIN.format(named[1]), own[0], re.M)
+    begins = kept.start() if kept else plain.end() if plain else None
+    body = "" if begins is None else statement(own[0], begins)
     fields = {
-        one[1]
+        one[1]: _some_of(one[2], own[0])
         for one in _DEMANDED.finditer(body)
-        if not one[2]
-        or not re.match(r"\s*(?:None\b|[^\s.\w])|.*\bdefault(?:_factory)?\s*=", one[2], re.S)
+        if not one[3]
+        or not re.match(r"\s*(?:None\b|[^\s.\w])|.*\bdefault(?:_factory)?\s*=", one[3], re.S)
     }
-    if len(fields) > 1 and not _QUESTION.search(body):
-        yield from ((one, json.dumps(SOME_TEXT)) for one in sorted(fields))
+    known = {name: value for name, value in fields.items() if value is not None}
+    if (len(known) > 1 or SOME_TEXT not in known.values()) and not _QUESTION.search(body):
+        yield from ((name, json.dumps(known[name])) for name in sorted(known))
+
+
+def _some_of(kind: str, text: str) -> str | float | None:
+    """Return a value of a type that a text uses, None where none is known."""
+    member = re.search(_MEMBER.format(kind), text, re.M) if kind.isidentifier() else None
+    told = re.search(r"[\"']([^\"']*)[\"']", member[1] if member else kind)
+    if told:
+        return told[1]
+    return float(member[1]) if member else _SOME.get(kind)

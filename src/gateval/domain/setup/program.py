@@ -49,7 +49,7 @@ class FoundProgram(NamedTuple):
     writes where it works, `redirect` that it calls a provider at its own address, `proved` that it
     was asked and answered. `inputs` are fields of its own that take the question too, `more` others
     that it demands. `hinted` says that people are told to start it. `asks` are addresses of servers
-    on its machine, `absent` files that it reads and of which an example alone is here, with that.
+    on its machine, `absent` files that it reads and that are not here, with an example or "".
     """
 
     path: str

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from functools import lru_cache
-from posixpath import basename, dirname, join
+from posixpath import basename, dirname, join, normpath
 
 from gateval.domain.setup.beside import absent_files, asked_here
 from gateval.domain.setup.import_graph import shared_packages
@@ -55,9 +55,19 @@ def with_surroundings(program: FoundProgram, path: str, around: RepositoryFiles)
         examples=tuple(plain.items()),
         addresses=tuple(addresses.items()),
         asks=asked_here(around.texts[other] for other in followed if other.endswith(".py")),
-        absent=absent_files(root, names, around.files),
+        absent=(*absent_files(root, names, around.files), *_placeholders(program, around)),
         **needs(around.texts[other] for other in near if other in around.texts),
     )
+
+
+_PLACEHOLDER = re.compile(r"(?:[\w.-]+/)*[\w-]+\.(?:log|txt|md|pdf|docx?|csv|json|ya?ml|html?)")
+
+
+def _placeholders(program: FoundProgram, around: RepositoryFiles) -> Iterator[tuple[str, str]]:
+    """Yield the files that a README's command names and the repository has not, with no example."""
+    for word in program.invocation.words:
+        if _PLACEHOLDER.fullmatch(word) and normpath(join(program.root, word)) not in around.files:
+            yield word, ""
 
 
 def _answering_first(named: Iterable[str]) -> tuple[str, ...]:

@@ -201,7 +201,8 @@ def said_of(
     for address in program.asks[:MOST_NAMED]:
         said.append(f"It asks a server at {address}: name what starts that under runtime.services.")
     for absent, example in program.absent[:MOST_NAMED]:
-        said.append(f"It reads {absent}, of which the repository has an example alone: {example}.")
+        kept = f"of which the repository has an example alone: {example}"
+        said.append(f"It reads {absent}, {kept if example else 'which the repository has not'}.")
     if program.setup is None:
         said.append("There is no lock file, so nothing is installed: add runtime.setup if need be.")
     elif not program.setup.locked:
