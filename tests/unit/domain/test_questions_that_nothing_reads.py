@@ -336,3 +336,18 @@ def test_what_is_called_after_a_job_on_data_is_no_agent(name: str) -> None:
     assert not any(one.target for one in found({"main.py": flow}))
     other = flow.replace(name, "TrainingPlan")
     assert [one.target for one in found({"main.py": other})] == ["main.py:TrainingPlan"]
+
+
+def test_a_crew_that_is_given_its_model_as_it_is_made_is_asked_by_no_bridge() -> None:
+    made = CREW.replace(
+        "    def crew(self)",
+        "    def __init__(self, llm, **more):\n        self.llm = llm\n    def crew(self)",
+    )
+    assert not any(one.target for one in found({"crew.py": made}))
+    assert any(one.target for one in found({"crew.py": made.replace("llm,", "llm=None,")}))
+
+
+def test_a_chat_that_a_graph_leads_round_is_left_by_its_word() -> None:
+    text = "import openai\ndef main():\n    said = input('You: ')\n    if said == 'exit':\n        return None\n    return answer(said)\nflow = Flow(main, again=main)\nif __name__ == '__main__':\n    flow.run()\n"
+    (program,) = found({"main.py": text})
+    assert program.invocation.stdin == "{{ prompt }}\nexit\n"

@@ -340,7 +340,7 @@ def _typed(text: str) -> str:
         ends = [end[1]] if end and _GOES_ON.search(text) else []
         chosen = ["y" if _USUALLY.match(one) else "n" for one in decided]
         return "\n".join([*chosen, *_lines(text), *ends, ""])
-    if asks == 1 and end and _GOES_ON.search(text):
+    if asks == 1 and end:  # a loop may be one of a graph, and a line too much is read by nobody
         return f"{PROMPT}\n{end[1]}\n"
     lines = _lines(text)
     if end and _GOES_ON.search(text) and {*lines} > {PROMPT} and asks <= _MOST_LINES:

@@ -259,7 +259,7 @@ def _classes(path: str, text: str, framework: str) -> Iterator[DeclaredAgent]:
     kinds = {"CrewAI": ((_FLOW, 36), (_CREW_BASE, 34)), "LlamaIndex": ((_WORKFLOW, 22),)}
     for pattern, score in kinds.get(framework, ()):
         for one in pattern.finditer(text):
-            if not _is_given(statement(text, one.start())):
+            if not _is_given(statement(text, text.rfind("class ", 0, one.start(1)))):
                 yield DeclaredAgent(path, path, one[1], framework, (one[1], package), score)
 
 
