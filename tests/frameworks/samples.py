@@ -89,7 +89,9 @@ class Sample(NamedTuple):
 
 
 _LEFT_BY_TOOLS = shutil.ignore_patterns("__pycache__", "node_modules", ".venv", ".*_cache")
-_OF_NODE = tuple((f"bridges/node/{name}", name) for name in ("package.json", "package-lock.json"))
+_OF_NODE = tuple(
+    (f"repositories/mastra/{name}", name) for name in ("package.json", "package-lock.json")
+)
 _OF_VERCEL = tuple(
     (f"repositories/vercel-ai/{name}", name) for name in ("package.json", "package-lock.json")
 )
