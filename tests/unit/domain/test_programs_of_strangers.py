@@ -309,6 +309,9 @@ def test_of_several_in_a_mastra_the_first_leads() -> None:
     tool = "export const t = createTool({ execute: async ({ mastra }) => mastra?.getAgent('zebra') });\n"
     first, *_ = found({**files, "src/mastra/index.ts": names, "src/mastra/tools/t.ts": tool})
     assert first.target.endswith("a.ts:ape")
+    server = "export const ask = () => mastra.getAgent('zebra').generate('x');\n"
+    first, *_ = found({**files, "src/mastra/index.ts": names, "src/ask.ts": server})
+    assert first.target.endswith("z.ts:zebra")
 
 
 def test_a_function_that_gives_back_something_of_its_own_makes_no_agent() -> None:
