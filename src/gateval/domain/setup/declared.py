@@ -203,7 +203,7 @@ def declared_agents(
             told += _flows(path, text) if framework == "Genkit" and not served else ()
             bodies |= _objects(path, text, framework, _NODE_CALL, {}, {})
     told += _ranked(bodies, texts)
-    tools = (text for text in texts.values() if _TOOL.search(text))
+    tools = (text for text in texts.values() if _MASTRA_TOOL.search(text))
     helpers = {one for text in tools for one in _ASKED_BY_TOOL.findall(text)}
     first = {one for text in texts.values() for one in _first_of_mastra(text, helpers)}
     roots = {dirname(one.path) for one in told if one.found == "root_agent"}
@@ -354,7 +354,7 @@ def _flows(path: str, text: str) -> Iterator[DeclaredAgent]:
             yield DeclaredAgent(path, path, one[1], "Genkit", (one[1],), score, inputs)
 
 
-_TOOL = re.compile(r"\bcreate(?:Tool|Step)\(")
+_MASTRA_TOOL = re.compile(r"\bcreate(?:Tool|Step)\(")
 _ASKED_BY_TOOL = re.compile(r"\bmastra\b[?!]?\.getAgent\(\s*[\"'](\w+)[\"']")
 
 
