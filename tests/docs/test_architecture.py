@@ -76,3 +76,21 @@ def test_files_and_functions_can_be_read_at_once() -> None:
             and (node.end_lineno or 0) - node.lineno + 1 > MOST_LINES["function"]
         ]
     assert too_long == []
+
+
+def named_twice(text: str) -> list[str]:
+    """The names that a module sets twice at its top: the later one is what all its functions see."""
+    names: list[str] = []
+    for node in ast.parse(text).body:
+        if isinstance(node, ast.Assign):
+            names += [one.id for one in node.targets if isinstance(one, ast.Name)]
+        elif isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+            names.append(node.name)
+    return sorted({name for name in names if names.count(name) > 1})
+
+
+def test_a_module_sets_a_name_once() -> None:
+    modules = sorted((ROOT / "src/gateval").rglob("*.py"))
+    twice = {path.name: named_twice(path.read_text(encoding="utf-8")) for path in modules}
+    assert {path: names for path, names in twice.items() if names} == {}
+    assert named_twice("_TOOL = 1\n_OTHER = 2\n_TOOL = 3\n") == ["_TOOL"]
