@@ -133,6 +133,25 @@ def test_of_a_stream_that_is_named_the_final_message_counts(
     assert "more than the answer" not in done.stdout
 
 
+@pytest.mark.parametrize(
+    ("response", "body", "place"),
+    [
+        (
+            '{{stream: sse, output: "$.t"}}',
+            'data: {"t": "1042 "}\n\ndata: {"t": "is n\n\n',
+            "event 2",
+        ),
+        ('{{stream: ndjson, output: "$.t"}}', '{"t": "1042 "}\nTypeError: x\n', "line 2"),
+        ("{{stream: aisdk}}", '0:"1042 "\n0:"is n\nd:{}\n', "line 2"),
+    ],
+)
+def test_a_stream_with_a_piece_that_cannot_be_read_has_not_answered(
+    response: str, body: str, place: str, tmp_path: Path
+) -> None:
+    repo = shop(tmp_path, SERVER + f", response: {response}", SERVES, body, "text/plain")
+    refused(repo, f"{place} of the stream is no", "is n" if "is n" in body else "TypeError: x")
+
+
 @pytest.mark.parametrize("stream", ["sse", "ai-sdk", "ndjson"])
 def test_a_program_that_streams_has_not_answered(stream: str, tmp_path: Path) -> None:
     body, _, called = STREAMS[stream]

@@ -2,7 +2,7 @@
 
 A stream holds more than the answer: steps, calls, what was asked. So the manifest says what it is,
 and each format knows what its final message is, how it ends, and how it tells an error. One that
-breaks off is no answer.
+breaks off is no answer, nor is one of which a piece cannot be read: what stood there is not known.
 """
 
 from __future__ import annotations
@@ -25,6 +25,7 @@ from gateval.domain.strict_json import (
     string_of,
     value_at,
 )
+from gateval.domain.text import SHOWN, quote
 from gateval.wire.base import SseReader
 
 _DONE = "[DONE]"
@@ -34,11 +35,25 @@ class StreamError(ValueError):
     """Why a stream has no answer, as a clause."""
 
 
+class BrokenPieceError(StreamError):
+    """A piece of a stream that cannot be read: its number, what is wrong, and how it begins."""
+
+    def __init__(self, item: StreamItem, why: str) -> None:
+        shown = quote(beginning(item.raw))
+        super().__init__(f"{item.what} {item.number} of the stream {why}: {shown}")
+
+
 class StreamItem(NamedTuple):
-    """One piece of a stream: the name of its event, empty for none, and its value."""
+    """One piece of a stream: the name of its event, empty for none, its value, and where it stood.
+    `broken` says why it is no JSON; its value is its text then.
+    """
 
     name: str
     value: JsonValue
+    what: str = "event"
+    number: int = 1
+    raw: str = ""
+    broken: str = ""
 
 
 def read_stream(stream: str, body: bytes, path: str | None, *, join: bool) -> str:
@@ -56,32 +71,52 @@ def read_stream(stream: str, body: bytes, path: str | None, *, join: bool) -> st
     if stream == "aisdk" and re.match(rb"\s*[0-9a-z]:", body):
         items = _parts(body)
     elif stream == "a2a" and body.lstrip().startswith(b"{"):
-        items = [StreamItem("", _value(body.decode("utf-8", "replace")))]
-    return _FORMATS[stream](items)
+        items = [_item("", body.decode("utf-8", "replace").strip(), "answer", 1)]
+    return _FORMATS[stream](_whole(items))
 
 
 _LAST = re.compile(rb"^event: ?end\r?\n", re.M)
 """How LangServe ends a stream: by an event without data, which is none to readers of events."""
 
+_LINE_END = re.compile(r"\r?\n")
+"""Other ends of lines may stand inside of JSON texts."""
 
-def _value(text: str) -> JsonValue:
-    try:
-        return read_json(text)
-    except NotStrictJson:
+_WORD = re.compile(r"""[^\s,;{}\[\]"']*\Z""")
+
+
+def beginning(text: str, limit: int = SHOWN) -> str:
+    """Return how a text begins. It is cut between words, for half of a secret would not be found
+    where secrets are taken out.
+    """
+    if len(text) <= limit:
         return text
+    cut = text[: limit - 1]
+    return (cut if text[limit - 1].isspace() else _WORD.sub("", cut)) + "…"
+
+
+def _item(name: str, text: str, what: str, number: int) -> StreamItem:
+    try:
+        return StreamItem(name, read_json(text), what, number, text)
+    except NotStrictJson as error:
+        return StreamItem(name, text, what, number, text, str(error))
 
 
 def _events(body: bytes) -> Iterator[StreamItem]:
     """Yield server-sent events. What is no JSON stands as text."""
-    for event in SseReader().feed(body.rstrip(b"\r\n") + b"\n\n"):
-        if event.data is not None:
-            yield StreamItem(event.name, _value(event.data))
+    read = SseReader().feed(body.rstrip(b"\r\n") + b"\n\n")
+    told = [(event.name, event.data) for event in read if event.data is not None]
+    for number, (name, data) in enumerate(told, 1):
+        yield _item(name, data, "event", number)
 
 
 def _lines(body: bytes) -> Iterator[StreamItem]:
-    for line in body.decode("utf-8", "replace").splitlines():
-        if text := line.lstrip("\x1e").strip():
-            yield StreamItem("", _value(text))
+    for number, line in enumerate(_LINE_END.split(body.decode("utf-8", "replace")), 1):
+        text = line.lstrip("\ufeff\x1e").strip()
+        item = _item("", text, "line", number)
+        if text and item.broken and text != _DONE:
+            raise BrokenPieceError(item, f"is no JSON ({item.broken})")
+        if text:
+            yield item
 
 
 _CODES = {"0": "text-delta", "3": "error", "d": "finish", "e": "finish-step", "f": "start-step"}
@@ -89,38 +124,82 @@ _CODES = {"0": "text-delta", "3": "error", "d": "finish", "e": "finish-step", "f
 
 def _parts(body: bytes) -> Iterator[StreamItem]:
     """Yield the parts of the AI SDK's first data stream (`0:"text"`) as those of its second."""
-    for line in body.decode("utf-8", "replace").splitlines():
-        code, colon, text = line.partition(":")
-        if colon and code in _CODES:
-            value = _value(text)
-            told: JsonObject = {"type": _CODES[code], "delta": value, "errorText": value}
-            yield StreamItem("", told)
+    for number, line in enumerate(_LINE_END.split(body.decode("utf-8", "replace")), 1):
+        if not line.strip():
+            continue
+        code, _, text = line.strip().partition(":")
+        read = _item("", text, "line", number)._replace(raw=line)
+        if len(code) != 1 or read.broken:
+            raise BrokenPieceError(read, f"is no part ({read.broken or 'it has no code'})")
+        told: JsonObject = {"type": _CODES.get(code), "delta": read.value, "errorText": read.value}
+        yield read._replace(value=told)
+
+
+def _whole(items: Iterable[StreamItem]) -> Iterator[StreamItem]:
+    """Yield the pieces of a stream that is JSON all through, but for what ends it."""
+    for item in items:
+        if item.broken and item.raw.strip() not in {"", _DONE}:
+            raise BrokenPieceError(item, f"is no JSON ({item.broken})")
+        yield item
+
+
+_SIGNAL = re.compile(r"\[?[\w.:-]{0,40}\]?")
+_LIKE_JSON = re.compile(r'\s*(?:\{|"|\[\s*[\[{"])')
+_BAD_SIGN = re.compile(r"error|fail|abort|exception", re.I)
+
+
+def _is_signal(text: str) -> bool:
+    """Whether a text that is no JSON is a word such as `[DONE]` or `ping`, and tells no fault."""
+    return bool(_SIGNAL.fullmatch(text)) and not _BAD_SIGN.search(text)
 
 
 def _found(items: Iterable[StreamItem], path: str | None, *, join: bool) -> str:
     texts: list[str] = []
+    names: set[str] = set()
+    plain: list[StreamItem] = []
     for item in items:
         if item.name == "error":
             raise StreamError(_told(item.value))
         try:
             value = bounded.find(path or "$", item.value)
         except bounded.Nothing:
+            if item.broken:
+                plain.append(item)
+            _refuse_error(item.value)
             continue
         except bounded.PathError as error:
             raise StreamError(str(error)) from None
         if value not in (None, _DONE):
             texts.append(json_text(value))
+            names.add(item.name)
+    for item in plain:
+        meant = _LIKE_JSON.match(item.raw) or item.name in names or not names
+        if meant and not _is_signal(item.raw.strip()):
+            raise BrokenPieceError(item, f"is no JSON ({item.broken})")
     if not texts:
         raise StreamError(f"nothing in the stream stands at `{path or '$'}`")
     return "".join(texts) if join else texts[-1]
 
 
+def _refuse_error(value: JsonValue) -> None:
+    """Refuse an object that tells an error, and no text of the answer."""
+    if isinstance(value, dict):
+        named = "error" in (value.get("type"), value.get("event"))
+        if named or (value.get("error") and value.keys() <= _OF_ERRORS):
+            raise StreamError(_told(value.get("error") or value))
+
+
+_OF_ERRORS = {"error", "message", "code", "status", "detail", "details", "done", "id"}
+"""Keys of an object that tells nothing but an error; a step may hold the error of a tool."""
+
+
 def _objects(items: Iterable[StreamItem]) -> Iterator[tuple[str, JsonObject]]:
     """Yield the objects among the items, each with its `type`, or the name of its event."""
-    for name, value in items:
+    for item in items:
+        value = item.value
         if isinstance(value, dict):
             kind = value.get("type")
-            yield (kind if isinstance(kind, str) else name), value
+            yield (kind if isinstance(kind, str) else item.name), value
 
 
 def _ended(text: str, *, ended: bool) -> str:
@@ -131,7 +210,7 @@ def _ended(text: str, *, ended: bool) -> str:
 
 def _told(value: JsonValue) -> str:
     text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
-    return f"the stream tells an error: {text[:300]}"
+    return f"the stream tells an error: {beginning(text, 300)}"
 
 
 def _aisdk(items: Iterable[StreamItem]) -> str:
@@ -143,8 +222,11 @@ def _aisdk(items: Iterable[StreamItem]) -> str:
             raise StreamError(_told(value.get("errorText")))
         if kind in {"start-step", "finish-step", "tool-input-start"}:
             last, text = text or last, ""
-        elif kind == "text-delta" and isinstance(value.get("delta"), str):
-            text += str(value["delta"])
+        elif kind == "text-delta":
+            delta = value.get("delta")
+            if not isinstance(delta, str):
+                raise StreamError(f"a piece of its text is none: {quote(beginning(str(delta)))}")
+            text += delta
         ended = ended or kind == "finish"
     return _ended(text or last, ended=ended)
 
@@ -155,16 +237,17 @@ _SAID = {"response.output_text.delta", "response.refusal.delta"}
 def _openai(items: Iterable[StreamItem]) -> str:
     """The content of the first choice of Chat Completions, or the text of a Response."""
     text, ended = "", False
-    for name, value in items:
+    for item in items:
+        name, value = item.name, item.value
         ended = ended or value == _DONE
         if not isinstance(value, dict):
             continue
         kind = string_of(value, "type") or name
         if value.get("error") or kind in {"error", "response.failed"}:
             raise StreamError(_told(value.get("error") or value))
-        item = value.get("item")
-        if kind == "response.output_item.added" and isinstance(item, dict):
-            text = "" if item.get("type") == "message" else text
+        added = value.get("item")
+        if kind == "response.output_item.added" and isinstance(added, dict):
+            text = "" if added.get("type") == "message" else text
         if kind in _SAID:
             text += str(value.get("delta") or "")
         ended = ended or kind in {"response.completed", "response.incomplete"}
@@ -223,7 +306,8 @@ def _chatkit(items: Iterable[StreamItem]) -> str:
 def _langserve(items: Iterable[StreamItem]) -> str:
     """The chunks of `/stream`: texts, or messages with their content."""
     text, ended = "", False
-    for name, value in items:
+    for item in items:
+        name, value = item.name, item.value
         if name == "error":
             raise StreamError(_told(value))
         ended = ended or name == "end"
@@ -244,7 +328,8 @@ def _a2a(items: Iterable[StreamItem]) -> str:
     artifacts: dict[str, str] = {}
     said = state = ""
     ended = False
-    for _, value in items:
+    for one_item in items:
+        value = one_item.value
         if isinstance(value, dict) and value.get("error"):
             raise StreamError(_told(value["error"]))
         kind, one = _result(value)

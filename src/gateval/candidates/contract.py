@@ -31,7 +31,7 @@ from typing import Annotated, TypeVar, cast
 from pydantic import AliasChoices, BaseModel, ConfigDict, Field, JsonValue, ValidationError
 
 from gateval.candidates import bounded
-from gateval.candidates.answer_streams import StreamError, read_stream
+from gateval.candidates.answer_streams import BrokenPieceError, StreamError, beginning, read_stream
 from gateval.candidates.options import HttpResponseOptions, Response
 from gateval.domain.base import JsonObject, json_text
 from gateval.domain.manifests.fixture import FixtureInput
@@ -415,7 +415,7 @@ def read_response(paths: Response, body: bytes, kind: str | None = None) -> Prog
     """Read what an agent gave back. Raises `ClaimError`. `kind` is the media type that a server
     declares, empty for none; None for a program.
     """
-    shown = quote(body[:200].decode("utf-8", "replace"))
+    shown = quote(beginning(body[:400].decode("utf-8", "replace")))
     try:
         if isinstance(paths, HttpResponseOptions) and paths.stream is not None:
             text = read_stream(paths.stream, body, paths.output, join=paths.join)
@@ -425,6 +425,8 @@ def read_response(paths: Response, body: bytes, kind: str | None = None) -> Prog
             return read_answer(body)
         document = read_json(body.decode("utf-8", "replace").removeprefix("\ufeff"))
         output = bounded.find(paths.output, document)
+    except BrokenPieceError as error:
+        raise ClaimError(str(error)) from None
     except (StreamError, bounded.PathError) as error:
         raise ClaimError(f"{error}: {shown}") from None
     except NotStrictJson as error:

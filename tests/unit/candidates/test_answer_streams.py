@@ -275,7 +275,69 @@ def test_what_does_not_go_together(options: dict[str, str], said: str) -> None:
 
 
 def test_an_event_called_error_is_no_part_of_an_answer() -> None:
-    body = b'data: {"t": "Your order"}\n\nevent: error\ndata: {"error": "no credit"}\n\n'
+    body = b'data: {"t": "Your order"}\n\nevent: error\ndata: {"why": "no credit"}\n\n'
     with pytest.raises(StreamError, match="the stream tells an error"):
         read_stream("sse", body, "$.t", join=True)
     assert read_stream("sse", body.replace(b"event: error", b"event: end"), "$.t", join=True)
+
+
+SECRET = "pw-" + "q7" * 20
+BROKEN: list[tuple[str, bytes, str | None, str]] = [
+    ("sse", sse({"t": "It is "}, '{"t": "la', {"t": "late."}), "$.t", 'event 2 .* no JSON .*la"'),
+    ("sse", sse({"t": "It is "}, "{'t': 'late.'}"), "$.t", "event 2"),
+    ("sse", sse({"t": "It is "}, '{"t": 1, "t": "late."}'), "$.t", "event 2"),
+    ("sse", sse({"t": "It is "}, "Internal Server Error"), "$.t", "event 2 .*Internal Server"),
+    ("sse", sse({"t": "It is "}, "error"), "$.t", "event 2"),
+    ("sse", b'data: {"t": "It is "}\n\nevent: x\ndata: {"t": "la\n\n', "$.t", "event 2"),
+    ("ndjson", b'{"m": "It is "}\n\n{"m": "la\n', "$.m", "line 3 .* no JSON"),
+    ("ndjson", b'{"m": "It is "}\nInternal Server Error\n', "$.m", "line 2"),
+    ("ndjson", b'"It is "\nlate.\n', "$", "line 2"),
+    ("aisdk", AI_PARTS.replace(b'0:"on its way."', b'0:"on its'), None, 'line 9 .*0:\\\\?"on its'),
+    ("aisdk", AI_PARTS.replace(b'0:"on its way."', b"on its way."), None, "line 9"),
+    ("aisdk", AI_PARTS.replace(b'0:"on its way."', b"0:5"), None, "piece of its text is none"),
+    ("aisdk", AI_EVENTS.replace(b'"on its way."}', b'"on its'), None, "event 9 .* no JSON"),
+    ("aisdk", AI_EVENTS.replace(b'"on its way."', b"null"), None, "piece of its text is none"),
+    ("openai", sse(chat("It is "), '{"choices": [', "[DONE]"), None, "event 2"),
+    ("anthropic", ANTHROPIC.replace(b'"late."}}', b'"late.'), None, "event 4"),
+    ("ag-ui", AG_UI.replace(b'"delta": "late."}', b'"delta": "la'), None, "event 7"),
+    ("langserve", LANGSERVE_0_3.replace(b'"late."', b'"la'), None, "event 2"),
+    ("a2a", A2A.replace(b'"text": "late."', b'"text": late.'), None, "event 3"),
+    ("a2a", A2A_SENT[:-2], None, "answer 1"),
+]
+
+
+@pytest.mark.parametrize(("stream", "body", "path", "said"), BROKEN)
+def test_a_piece_that_cannot_be_read_is_no_answer(
+    stream: str, body: bytes, path: str | None, said: str
+) -> None:
+    with pytest.raises(StreamError, match=said):
+        read_stream(stream, body, path, join=True)
+
+
+@pytest.mark.parametrize("name", ["type", "event"])
+@pytest.mark.parametrize("stream", ["sse", "ndjson"])
+def test_an_object_that_tells_an_error_is_no_part_of_an_answer(stream: str, name: str) -> None:
+    for error in ({name: "error", "message": "no credit"}, {"error": {"message": "no credit"}}):
+        lines = [json.dumps({"t": "Your order"}), json.dumps(error)]
+        body = sse(*lines) if stream == "sse" else "\n".join(lines).encode()
+        with pytest.raises(StreamError, match=r"tells an error: .*no credit"):
+            read_stream(stream, body, "$.t", join=True)
+
+
+def test_what_stands_beside_the_answer_is_passed_over() -> None:
+    body = b'event: title\ndata: Your order\n\nevent: ping\ndata: 12:30:05\n\ndata: {"t": "It is "}\n\n'
+    body += b'data: {"tool": "find", "error": "no such order"}\n\ndata: {"t": "late."}\n\n'
+    for end in (b"data: [DONE]\n\n", b"data: end\n\n", b"data:\n\n"):
+        assert read_stream("sse", body + end, "$.t", join=True) == "It is late."
+    assert read_stream("sse", sse("Hello", " {there", "[DONE]"), "$", join=True) == "Hello {there"
+    spread = '{"t": "It is\u2028"}\n{"t": "late.\x85"}\n[DONE]\n'.encode()
+    assert read_stream("ndjson", spread, "$.t", join=True) == "It is\u2028late.\x85"
+    assert read_stream("aisdk", b'0:"It is\xe2\x80\xa8"\nd:{}\n', None, join=True) == "It is\u2028"
+
+
+def test_no_half_of_a_secret_is_shown() -> None:
+    for pad in range(80):
+        body = sse('{"t": "' + "a " * (pad // 2) + SECRET + '", ' + "x" * 300)
+        with pytest.raises(StreamError) as caught:
+            read_stream("sse", body, "$.t", join=True)
+        assert SECRET in str(caught.value) or "pw-" not in str(caught.value)
