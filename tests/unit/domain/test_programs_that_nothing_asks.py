@@ -487,7 +487,7 @@ def test_a_server_of_databricks_is_asked_as_a_server_of_responses() -> None:
     [
         ("name: str\n    site: str = Field(\n        description='Where?',\n    )\n    tone: str = 'dry'", ["name", "site"]),
         ("name: str = Field(...)\n    site: str = Field(default='a')\n    tone: str = Field('dry')", []),
-        ("question: str\n    site: str", []),
+        ("question: str\n    site: str", ["site"]),
     ],
 )  # fmt: skip
 def test_texts_that_a_graph_demands_of_its_input_are_given(fields: str, more: list[str]) -> None:
@@ -518,15 +518,19 @@ def test_the_menu_before_a_loop_is_answered(choice: str, typed: str) -> None:
     ("fields", "more"),
     [
         ("a: float\n    b: int\n    by: By", {"a": 1, "b": 1, "by": "+"}),
-        ("sure: bool\n    tone: Literal['dry', 'warm']", {"sure": True, "tone": "dry"}),
+        ("sure: bool\n    tone: Literal['dry', 'warm']", {"sure": False, "tone": "dry"}),
         ("a: float = 1.0\n    question: str", {}),
-        ("a: float\n    question: str", {}),
+        ("a: float\n    question: str", {"a": 1}),
+        ("question: str\n    tags: list[str]\n    near: 'By'", {"tags": [], "near": "+"}),
+        ("tags: list\n    place: Place", {"tags": [], "place": {"town": "gateval"}}),
+        ("question: str\n    tags: list[str] = field(default_factory=list)", {}),
+        ("question: str\n    place: Place | None\n    more: NotRequired[int]", {}),
     ],
 )
 def test_numbers_and_choices_that_a_graph_demands_are_given(
     fields: str, more: dict[str, object]
 ) -> None:
-    graph = f"from langgraph.graph import StateGraph\nclass By(Enum):\n    ADD = '+'\n    LESS = '-'\n\n@dataclass\nclass Asked:\n    {fields}\n\ngraph = StateGraph(state_schema=Asked, input=Asked).compile()\n"
+    graph = f"from langgraph.graph import StateGraph\nclass By(Enum):\n    ADD = '+'\n    LESS = '-'\n\nclass Place(BaseModel):\n    town: str\n    zip: int = 1\n\n@dataclass\nclass Asked:\n    {fields}\n\ngraph = StateGraph(state_schema=Asked, input=Asked).compile()\n"
     told = '{"graphs": {"agent": "./graph.py:graph"}, "dependencies": ["."]}'
     first, *_ = found({"graph.py": graph, "langgraph.json": told})
     assert {name: json.loads(value) for name, value in first.more} == more

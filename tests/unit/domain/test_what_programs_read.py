@@ -80,7 +80,7 @@ def test_what_people_start_comes_before_agents_apart_and_what_it_reads_is_lackin
 ASKING = """import argparse, json, pathlib
 from openai import OpenAI
 
-def run_agent(ticket: dict) -> str:
+def run_agent(ticket) -> str:
     return OpenAI().responses.create(model="gpt-5-mini", input=json.dumps(ticket)).output_text
 
 def main():

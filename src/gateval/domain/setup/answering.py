@@ -53,6 +53,43 @@ def answering_functions(text: str) -> Iterator[str]:
     yield from (name for _, _, name in sorted(found, reverse=True))
 
 
+_NO_BODY = re.compile(
+    r"(?:\w+_)?(?:state|config|configuration|settings|options|context|ctx|env|kwargs|event|results?|tools?)"
+)
+"""How a parameter is called that takes an object, and no question with what stands beside it."""
+
+
+def answering_bodies(text: str) -> Iterator[tuple[str, tuple[str, ...]]]:
+    """Yield the functions at a module's top that take an object with the question and ask a model,
+    each with the keys that it reads; the module itself calls each.
+    """
+    tree = python_tree(text)
+    for node in tree.body if tree else ():
+        if not isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+            continue
+        needed = _needed(node.args)
+        if not needed or _NO_BODY.fullmatch(needed[0].arg) or not _is_object(needed[0].annotation):
+            continue
+        called = len(re.findall(rf"(?<!def )\b{node.name}\(", text))
+        if called and _asks_itself(node, text):
+            yield node.name, tuple(dict.fromkeys(_keys_read(node, needed[0].arg)))
+
+
+def _is_object(kind: ast.expr | None) -> bool:
+    named = kind.value if isinstance(kind, ast.Subscript) else kind
+    return isinstance(named, ast.Name) and named.id in {"dict", "Dict", "Mapping"}
+
+
+def _keys_read(node: ast.FunctionDef | ast.AsyncFunctionDef, name: str) -> Iterator[str]:
+    """Yield the keys that a function reads of its parameter and cannot do without."""
+    for one in ast.walk(node):
+        held = isinstance(one, ast.Subscript) and isinstance(one.value, ast.Name)
+        if held and isinstance(one, ast.Subscript) and getattr(one.value, "id", "") == name:
+            key = one.slice.value if isinstance(one.slice, ast.Constant) else None
+            if isinstance(key, str) and isinstance(one.ctx, ast.Load):
+                yield key
+
+
 def names_a_file(name: str) -> bool:
     """Whether a parameter or an argument is called as those are that name a file."""
     return bool(_FILE.fullmatch(name))
@@ -70,11 +107,16 @@ def _needed(given: ast.arguments) -> list[ast.arg]:
 def _is_one(node: ast.FunctionDef | ast.AsyncFunctionDef, one: ast.arg, text: str) -> bool:
     kind = one.annotation.id if isinstance(one.annotation, ast.Name) else None
     takes = _TAKES.fullmatch(one.arg) if one.annotation is None else kind == "str"
-    if node.decorator_list or node.name.startswith("_") or not takes:
+    if not takes or names_a_file(one.arg) or _is_opened(node, one.arg):
+        return False
+    return _asks_itself(node, text)
+
+
+def _asks_itself(node: ast.FunctionDef | ast.AsyncFunctionDef, text: str) -> bool:
+    """Whether a function asks a model, and is no tool or helper of one by its name."""
+    if node.decorator_list or node.name.startswith("_") or _MAKES.fullmatch(node.name):
         return False
     if not _VERBS.fullmatch(node.name) or names_other_work(f"{node.name}."):
-        return False
-    if _MAKES.fullmatch(node.name) or names_a_file(one.arg) or _is_opened(node, one.arg):
         return False
     if re.search(rf"\btools\s*[=:]\s*\[[^\]]*\b{node.name}\b", text):
         return False

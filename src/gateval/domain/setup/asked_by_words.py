@@ -232,8 +232,19 @@ _DASHED = re.compile(
 _LEFT = re.compile(
     r"(?i)press enter (?:for|to (?:use|keep|accept|skip))|leave (?:it )?(?:blank|empty)"
     r"|\(?optional\b|\bor (?:press )?enter\b"
+    r"|\b(?:blank|empty|enter) (?:line )?to (?:quit|exit|end|stop|finish|leave|skip)\b"
 )
 """What a program says of a line that may stay empty."""
+
+_EMPTY_LEAVES = re.compile(
+    r"^[ \t]+if not \w+(?:\.strip\(\))?:\s*(?:print\([^\n]*\)\s*)?(?:break|return)\b", re.M
+)
+"""How an empty line leaves a loop."""
+
+_LATER = re.compile(
+    r"(?i)follow[- ]?up|anything else|\b(?:another|next) (?:question|query|message)\b"
+)
+"""What a program says of a line that comes after the first answer."""
 
 _SAYS_WHO = re.compile(
     r"(?i)\b(?:session|user|thread|customer|conversation)[ _-]?(?:id|name)\b|\byour name\b"
@@ -242,12 +253,14 @@ _SAYS_WHO = re.compile(
 
 
 def _lines(text: str) -> list[str]:
-    """Return what is typed at each place that asks: nothing where that will do, some name where it
-    asks for one, else the question.
+    """Return what is typed at each place that asks up to the first answer: nothing where that will
+    do, some name where it asks for one, else the question.
     """
-    lines = []
+    lines: list[str] = []
     for one in _ASKS.finditer(text):
-        said = text[one.end() : one.end() + 200].partition(")")[0]
+        said = text[one.end() : one.end() + 200].partition("\n")[0].rpartition(")")[0]
+        if PROMPT in lines and _LATER.search(said):
+            return [*lines, ""] if _EMPTY_LEAVES.search(text) else lines
         lines.append("" if _LEFT.search(said) else SOMEBODY if _SAYS_WHO.search(said) else PROMPT)
     lines = lines if PROMPT in lines else [PROMPT] * len(lines)
     return lines[:_MOST_LINES]
@@ -296,7 +309,8 @@ def _menus(text: str) -> Iterator[_Menu]:
             begun = text[: found.start()]
             inside = begun.rpartition("\n")[2]
             loops = re.findall(r"^([ \t]*)while\b", begun, re.M)
-            again = bool(loops) and not inside.strip() and len(loops[-1]) < len(inside)
+            alone = inside.strip() in {"", "const", "let", "var"}
+            again = bool(loops) and alone and len(loops[-1]) < len(inside) - len(inside.lstrip())
             leaves = _listed(known, _TO_LEAVE, text) if again else ""
             yield _Menu(chosen, _asks_there(name, chosen, text), leaves)
 
@@ -309,14 +323,22 @@ def _listed(known: Sequence[str], meant: str, text: str) -> str:
     return next(words, "") or next(numbers, "")
 
 
+_NODE_ASKS = re.compile(r"\.question\(|\b(?:ask|prompt|question)\(\s*[\"'`]")
+
+
 def _asks_there(name: str, chosen: str, text: str) -> int:
-    """Return how many lines the branch of Python reads that an answer to a menu leads to."""
-    begins = rf"^([ \t]*)(?:el)?if {name}\b[^\n]*[\"']{re.escape(chosen)}[\"'][^\n]*:[ \t]*\n"
+    """Return how many lines the branch reads that an answer to a menu leads to, by how far it is
+    indented.
+    """
+    said = rf"[\"'`]{re.escape(chosen)}[\"'`]"
+    tested = rf"(?:\}} else |el(?:se )?)?if\b[^\n]*\b{name}\b[^\n]*{said}[^\n]*"
+    begins = rf"^([ \t]*)(?:{tested}|case\s+{said}\s*)[:{{][ \t]*\n"
     branch = re.search(begins, text, re.M)
     if not branch:
         return 0
     ends = re.compile(rf"^[ \t]{{0,{len(branch[1])}}}\S", re.M).search(text, branch.end())
-    return len(_ASKS.findall(text, branch.end(), ends.start() if ends else len(text)))
+    inside = text[branch.end() : ends.start() if ends else len(text)]
+    return len(_ASKS.findall(inside)) or len(_NODE_ASKS.findall(inside))
 
 
 def _typed(text: str) -> str:
@@ -342,7 +364,10 @@ def _typed(text: str) -> str:
         return "\n".join([*chosen, *_lines(text), *ends, ""])
     if asks == 1 and end:  # a loop may be one of a graph, and a line too much is read by nobody
         return f"{PROMPT}\n{end[1]}\n"
+    if asks == 1 and _GOES_ON.search(text) and _EMPTY_LEAVES.search(text):
+        return f"{PROMPT}\n\n"
     lines = _lines(text)
-    if end and _GOES_ON.search(text) and {*lines} > {PROMPT} and asks <= _MOST_LINES:
+    more = {*lines} > {PROMPT} or len(lines) < asks
+    if end and _GOES_ON.search(text) and more and asks <= _MOST_LINES:
         return "\n".join([*lines, end[1], ""])
     return "\n".join(lines) if 1 < asks <= _MOST_LINES else PROMPT

@@ -23,6 +23,7 @@ from gateval.domain.setup.factories import gives_agent
 from gateval.domain.setup.framework_routes import question_of_flow
 from gateval.domain.setup.graph_states import (
     demanded,
+    given_beside,
     other_texts,
     state_of,
     states_of,
@@ -31,7 +32,7 @@ from gateval.domain.setup.graph_states import (
 from gateval.domain.setup.import_graph import importing_names
 from gateval.domain.setup.libraries import OVER_HTTP
 from gateval.domain.setup.node_text import braced, parts
-from gateval.domain.setup.other_work import Refusal, is_aside, writes_data
+from gateval.domain.setup.other_work import Refusal, acts, is_aside, writes_data
 from gateval.domain.setup.platforms import DEPENDENCIES, FIELDS, SANDBOX, asks_a_model
 from gateval.domain.setup.python_text import NEXT, statement
 from gateval.domain.setup.route_files import route_file
@@ -169,11 +170,13 @@ def declared_agents(
     declaring: Mapping[str, str],
     framework_of: Callable[[str], str],
     reached: Callable[[str], str],
+    behind: Callable[[str], str],
 ) -> Iterator[DeclaredAgent]:
     """Yield what the files declare, in no order.
 
     `texts` are programs by path, `declaring` the files of `DECLARING`. `framework_of` tells which
-    framework a program imports, `reached` which one it or a file behind it does.
+    framework a program imports, `reached` which one it or a file behind it does, and `behind` the
+    texts of those.
     """
     told = [one for path, text in declaring.items() for one in _named(path, text, texts)]
     bodies: dict[DeclaredAgent, str] = {}
@@ -209,10 +212,25 @@ def declared_agents(
     roots = {dirname(one.path) for one in told if one.found == "root_agent"}
     for one in told:
         within = any(one.path.startswith(f"{root}/") for root in roots if root != dirname(one.path))
-        parts = (one.found, one.names[0], splitext(one.file)[0])
-        if _TARGET.fullmatch(one.target("")) and not any(map(writes_data, parts)):
+        if _TARGET.fullmatch(one.target("")) and not _works_on_data(one, texts, behind):
             score = one.score - 2 * is_aside(one.file) + (one.found in first)
             yield one._replace(score=max(LEAST, one.score - 10) if within else score)
+
+
+def _works_on_data(
+    agent: DeclaredAgent, texts: Mapping[str, str], behind: Callable[[str], str]
+) -> bool:
+    """Whether an agent is called after a job on data and may do one: it only answers where nothing
+    in its file, and in those that it imports, does more. Of flows and workflows nothing is told.
+    """
+    if writes_data(splitext(agent.file)[0]):
+        return True
+    if not any(map(writes_data, (agent.found, agent.names[0]))):
+        return False
+    text = texts.get(agent.file, "")
+    flow = re.search(rf"\bclass {re.escape(agent.found)}\b[^\n]*Flow\b", text)
+    program = bool(flow) or agent.framework == "LangGraph"
+    return not text or program or acts(f"{text}\n{behind(agent.file)}")
 
 
 def _named(path: str, text: str, texts: Mapping[str, str]) -> Iterator[DeclaredAgent]:
@@ -238,7 +256,9 @@ def _named(path: str, text: str, texts: Mapping[str, str]) -> Iterator[DeclaredA
         packaged = (one for one in sorted(texts) if one.endswith(ends) and _is_in(one, folder))
         for file in (one for one in (*places, *packaged) if one in texts):
             named = "" if len(graphs) == 1 else name
-            more = tuple(demanded(texts[file], texts)) if len(graphs) == 1 else ()
+            own = texts[file]
+            beside = {**dict(given_beside(own, own, texts)), **dict(demanded(own, texts))}
+            more = tuple(beside.items()) if len(graphs) == 1 else ()
             yield DeclaredAgent(path, file, named, "LangGraph", (name, found), 40, more=more)
             break
 
@@ -388,7 +408,7 @@ def _objects(
     for one in [*call.finditer(text), *_GRAPH.finditer(text)]:
         name = one[1] or "default"
         body = statement(text, one.start()) + "".join(_delegations(name, text))
-        body += f"\nnodes {_NODES.findall(text)}" if one[2].endswith("compile") else ""
+        body += _compiled(one[2], text) if one[2].endswith("compile") else ""
         body += f"\nagents=[{_STEP.findall(text)}" if one[2] == "Workflow" else ""
         kind = one[2].removeprefix("new ")
         made = re.fullmatch(makers, one[2]) or (kind in _FINISHED and _FINISHED[kind] in body)
@@ -404,7 +424,7 @@ def _objects(
     found = {
         _unasked(one, others)
         if (others := other_texts(body, text, states, texts)) is not None
-        else one._replace(more=(*one.more, *who_asks(state_of(body, text, states), text))): body
+        else one._replace(more=(*one.more, *_beside(body, text, states, texts))): body
         for one, body in found.items()
     }
     if _OF_CHATKIT.search(text):
@@ -413,6 +433,23 @@ def _objects(
             for one, body in found.items()
         }
     return found or (_instances(path, text, framework) if path.endswith(".py") else {})
+
+
+def _compiled(call: str, text: str) -> str:
+    """Return what is compiled, with the nodes of it."""
+    builder = re.escape(call.rpartition(".")[0])
+    begun = re.search(rf"^{builder}[ \t]*(?::[^=\n]+)?=[^\n]*\bStateGraph\(", text, re.M)
+    made = f"\n{statement(text, begun.start())}" if begun else ""
+    return f"{made}\nnodes {_NODES.findall(text)}"
+
+
+def _beside(
+    body: str, text: str, states: Mapping[str, str], texts: Mapping[str, str]
+) -> Iterator[tuple[str, str]]:
+    """Yield what a graph is given beside the question."""
+    if state := state_of(body, text, states):
+        found = {**dict(who_asks(state, text)), **dict(given_beside(body, text, texts))}
+        yield from found.items()
 
 
 def _is_filled_in(factory: str, text: str) -> bool:

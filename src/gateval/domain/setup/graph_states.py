@@ -5,13 +5,24 @@ What a program says is read, never run. Pure.
 
 from __future__ import annotations
 
+import ast
 import json
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
 
 from gateval.domain.setup.answering import names_a_file
+from gateval.domain.setup.import_graph import python_tree
+from gateval.domain.setup.model_values import Values, needed
 from gateval.domain.setup.openapi import IDENTITY, SOME_TEXT
 from gateval.domain.setup.python_text import statement
+from gateval.domain.setup.server_modules import (
+    MOST_STEPS,
+    Modules,
+    called_by,
+    name_of,
+    text_of,
+)
 
 _QUESTION = re.compile(
     r"^[ \t]+(messages(?=[ \t]*:)"
@@ -123,43 +134,86 @@ def who_asks(state: str, text: str) -> Iterator[tuple[str, str]]:
 
 
 _INPUT = re.compile(r"\bStateGraph\([^()]{0,300}\binput(?:_schema)?\s*=\s*(\w+)")
-_DEMANDED = re.compile(
-    r"^[ \t]+(\w+)[ \t]*:[ \t]*(str|int|float|bool|Literal\[[^\]\n]{1,200}\]|[A-Z]\w*)[ \t]*"
-    r"(?:(?=[\n#]|$)|=[ \t]*(?:\w+\.)?Field\(([^()]{0,2000}))",
-    re.M,
+_ASKED_AS = re.compile(
+    r"messages|\w*(?:question|query|prompt|input|topic|task|message|text)", re.IGNORECASE
 )
-_PLAIN = r"^@[\w.]*dataclass\b[^\n]*\n(?=class {}\b[^\n]*:)"
-_SOME: dict[str, str | float] = {"str": SOME_TEXT, "int": 1, "float": 1, "bool": True}
-_MEMBER = r"^class {}\([^)\n]*Enum\):[^\n]*\n(?:[ \t]*\n)*[ \t]+\w+\s*=\s*([\"'][^\"'\n]*[\"']|\d+)"
+_OPTIONAL = frozenset({"NotRequired", "Optional"})
 
 
 def demanded(text: str, texts: Mapping[str, str]) -> Iterator[tuple[str, str]]:
-    """Yield the texts, numbers and choices, with values as JSON, that a graph of a class for its
-    input demands, unless one of them is the question: a bare question fills none of several.
+    """Yield what a graph of a class for its input demands beside the question, with values as JSON:
+    texts, numbers, choices, lists, models. A text alone may be the question itself.
     """
     named = _INPUT.search(text)
-    own = [one for one in texts.values() if named and re.search(rf"\bclass {named[1]}\b", one)]
+    own = [
+        path for path, one in texts.items() if named and re.search(rf"\bclass {named[1]}\b", one)
+    ]
     if not named or len(own) != 1:
         return
-    kept = re.search(_KEPT.format(named[1]), own[0], re.M)
-    plain = re.search(_PLAIN.format(named[1]), own[0], re.M)
-    begins = kept.start() if kept else plain.end() if plain else None
-    body = "" if begins is None else statement(own[0], begins)
-    fields = {
-        one[1]: _some_of(one[2], own[0])
-        for one in _DEMANDED.finditer(body)
-        if not one[3]
-        or not re.match(r"\s*(?:None\b|[^\s.\w])|.*\bdefault(?:_factory)?\s*=", one[3], re.S)
+    values = Values(Modules.of(texts))
+    model = values.model(own[0], named[1])
+    kinds = _kinds_of(model[1]) if model else {}
+    known = values.fields(model, MOST_STEPS) if model else {}
+    asked = [one for one in kinds if _ASKED_AS.fullmatch(one)]
+    left = {
+        name: value
+        for name, value in known.items()
+        if name in kinds and name not in asked and _is_demanded(*kinds[name])
     }
-    known = {name: value for name, value in fields.items() if value is not None}
-    if (len(known) > 1 or SOME_TEXT not in known.values()) and not _QUESTION.search(body):
-        yield from ((name, json.dumps(known[name])) for name in sorted(known))
+    if asked or len(left) > 1 or SOME_TEXT not in left.values():
+        yield from ((name, json.dumps(left[name])) for name in sorted(left))
 
 
-def _some_of(kind: str, text: str) -> str | float | None:
-    """Return a value of a type that a text uses, None where none is known."""
-    member = re.search(_MEMBER.format(kind), text, re.M) if kind.isidentifier() else None
-    told = re.search(r"[\"']([^\"']*)[\"']", member[1] if member else kind)
-    if told:
-        return told[1]
-    return float(member[1]) if member else _SOME.get(kind)
+def _kinds_of(node: ast.ClassDef) -> dict[str, tuple[ast.expr, ast.expr | None]]:
+    """Return the types of a class's fields with what they are set to."""
+    return {
+        one.target.id: (one.annotation, one.value)
+        for one in node.body
+        if isinstance(one, ast.AnnAssign) and isinstance(one.target, ast.Name)
+    }
+
+
+def _is_demanded(kind: ast.expr, made: ast.expr | None) -> bool:
+    empty = any(isinstance(one, ast.Constant) and one.value is None for one in ast.walk(kind))
+    return needed(made) and name_of(kind) not in _OPTIONAL and not empty
+
+
+_ASKS = frozenset({"invoke", "ainvoke", "stream", "astream", "astream_events"})
+
+
+def given_beside(body: str, text: str, texts: Mapping[str, str]) -> Iterator[tuple[str, str]]:
+    """Yield the keys, with their values as JSON, that a program gives a graph beside the question
+    where it asks it, as far as its nodes cannot do without them: `{"question": ..., "retries": 0}`.
+    """
+    named = _STATE.search(body)
+    near = [one for one in texts.values() if named and re.search(rf"\b{named[1]}\b", one)]
+    near = list(dict.fromkeys([text, *near]))
+    whole = "\n".join(near)
+    for key, value in _literals_given(one for one in [*near, *texts.values()] if one):
+        read = rf"(?:\bstate\[[\"']{key}[\"']\]|\bstate\.{key}\b)(?!\s*=[^=])"
+        if not _ASKED_AS.fullmatch(key) and re.search(read, whole):
+            yield key, json.dumps(value)
+
+
+def _literals_given(texts: Iterable[str]) -> Iterator[tuple[str, object]]:
+    """Yield the keys of the object that a graph is asked with, in the first file that does, whose
+    values stand there.
+    """
+    for tree in filter(None, map(python_tree, dict.fromkeys(texts))):
+        kept = {
+            name_of(one.targets[0] if isinstance(one, ast.Assign) else one.target): one.value
+            for one in ast.walk(tree)
+            if isinstance(one, ast.Assign | ast.AnnAssign) and isinstance(one.value, ast.Dict)
+        }
+        for call in (one for one in ast.walk(tree) if called_by(one) in _ASKS):
+            given = call.args[0] if isinstance(call, ast.Call) and call.args else None
+            held = kept.get(given.id) if isinstance(given, ast.Name) else given
+            keys = list(map(text_of, held.keys)) if isinstance(held, ast.Dict) else []
+            if not isinstance(held, ast.Dict) or not any(map(_ASKED_AS.fullmatch, keys)):
+                continue
+            for key, one in zip(keys, held.values, strict=True):
+                with suppress(ValueError, TypeError, SyntaxError, MemoryError, RecursionError):
+                    value = ast.literal_eval(one)
+                    json.dumps(value)
+                    yield key, value
+            return

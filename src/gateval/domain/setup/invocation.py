@@ -35,7 +35,7 @@ class Invocation(NamedTuple):
     that it wants what a login gives. `form` says that the body is sent as a form, `stream` which
     kind of stream it answers with, `answer` then the key of each event. `env` are variables that
     its process has to have, as for a key among `headers`. `later` is the file of a handler that
-    answers only that it began.
+    answers only that it began. `pieces` says that it streams in a way that is not known.
     """
 
     words: tuple[str, ...] = ()
@@ -56,3 +56,4 @@ class Invocation(NamedTuple):
     stream: str = ""
     env: tuple[tuple[str, str], ...] = ()
     later: str = ""
+    pieces: bool = False

@@ -215,3 +215,24 @@ def writes_data(name: str) -> bool:
     """Whether a graph, a class or a file without its ending is called after a job on data."""
     plain = _KINDS.sub("", _WORDS.sub("_", name).lower())
     return bool(_DATA_WORK.search(name) or _DATA_OBJECTS.search(plain))
+
+
+_ACTS = re.compile(
+    r"\bsubprocess\b|\bos\.(?:system|popen|exec\w*|spawn\w*)\(|\bcreate_subprocess|(?<![\w.])exec\("
+    r"|^[ \t]*(?:import|from) (?:boto3|kubernetes|docker|paramiko|pulumi|fabric|ansible\w*"
+    r"|psycopg\w*|sqlite3|sqlalchemy|pymongo|github|google\.cloud|azure\.(?:mgmt|storage)\w*)\b"
+    r"|\.(?:deploy\w*|apply|create_\w*(?:table|collection|index|stack|release)|insert\w*|upsert\w*"
+    r"|upload\w*|add_(?:documents|texts|nodes)|from_(?:documents|texts)|put_\w+|write\w*|to_sql|save\w*|commit"
+    r"|execute\w*|persist|fit)\("
+    r"|\bopen\([^)\n]*[\"'][wax]b?\+?[\"']|\b(?:requests|httpx|session|client)\.(?:post|put|patch|delete|request)\("
+    r"|(?i:mcp|shell|bash|terminal|python_?repl|code_?(?:interpreter|execution)|use_aws|file_?(?:write|manage)|composio)",
+    re.M,
+)
+"""What a file does, or gives its agent to do, that changes more than its answer; of tools that run
+elsewhere nothing can be told.
+"""
+
+
+def acts(text: str) -> bool:
+    """Whether a file, with those that it imports, may change more than what it answers."""
+    return bool(_ACTS.search(text))

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from posixpath import basename, splitext
 
-from gateval.domain.setup.answering import answering_functions, has_guard
+from gateval.domain.setup.answering import answering_bodies, answering_functions, has_guard
 from gateval.domain.setup.asked_by_words import reads_input
+from gateval.domain.setup.channels import channel_of
 from gateval.domain.setup.crews import NOT_GIVEN
 from gateval.domain.setup.declared import LEAST, DeclaredAgent, declared_agents, leads
 from gateval.domain.setup.found_programs import TELLING, declared_program, program_of
 from gateval.domain.setup.mastra_workflows import told_workflow
+from gateval.domain.setup.openapi import SOME_TEXT, takes_question
 from gateval.domain.setup.other_work import (
     FOREIGN,
     MUTE,
@@ -40,7 +43,10 @@ def not_read(files: Iterable[str]) -> tuple[str, Refusal] | None:
     """Return why nothing here was found, with the file that tells, where there are notebooks or
     programs; `files` are all tracked paths.
     """
-    own = sorted(filter(is_own, files), key=lambda path: (path.count("/"), path))
+    read = (".ipynb", *ENDINGS, *OTHER_ENDINGS)
+    every = sorted(files, key=lambda path: (path.count("/"), path))
+    every = [one for one in every if one.endswith(read)]
+    own = [*filter(is_own, every)] or every
     own = [
         one for one in own if not (names_other_work(one) or basename(one).startswith("."))
     ] or own
@@ -69,7 +75,11 @@ def find_programs(
     """
     around = RepositoryFiles.of(texts, files)
     agents = declared_agents(
-        around.texts, around.declaring, lambda path: around.frameworks[path], around.framework
+        around.texts,
+        around.declaring,
+        lambda path: around.frameworks[path],
+        around.framework,
+        around.reach.behind,
     )
     found = _without_parts([declared_program(one, around) for one in agents], around)
     places = {one.path: around.told[one.path].place for one in found if one.path in around.told}
@@ -138,14 +148,29 @@ def _answering(program: FoundProgram, around: RepositoryFiles) -> FoundProgram:
         return program
     if asked.sure and choice_of(text) is None:
         return program
+    if channel_of(f"{text}\n{behind}"):  # which asks it, and with_cause says so
+        return program._replace(refused=MUTE)
     for path in around.reach.from_(program.path):
         if not path.endswith(".py") or (path == program.path and not has_guard(text)):
             continue
-        for name in () if does_other_work(path, "") else answering_functions(around.texts[path]):
+        if does_other_work(path, ""):
+            continue
+        own = around.texts[path]
+        plain = ((name, ()) for name in answering_functions(own))
+        for name, keys in (*plain, *answering_bodies(own)):
             names = (splitext(basename(path))[0], name)
             one = DeclaredAgent(path, path, name, program.framework, names, program.score)
-            return declared_program(one, around)
+            return declared_program(_with_keys(one, keys), around)
     return program._replace(refused=MUTE)
+
+
+def _with_keys(agent: DeclaredAgent, keys: Sequence[str]) -> DeclaredAgent:
+    """Return a function that is given an object with what it reads there: the question, else some
+    text.
+    """
+    asked = [one for one in keys if takes_question(one)][:1]
+    more = ((one, json.dumps(SOME_TEXT)) for one in keys if one not in {*asked, "prompt"})
+    return agent._replace(inputs=(*asked,), more=(*more,))
 
 
 def _orchestrating(

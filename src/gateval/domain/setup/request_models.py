@@ -292,6 +292,7 @@ class Handler:
             field=key or asked,
             answer=told.answer,
             stream=told.stream,
+            pieces=told.streams and not told.stream,
             form=form,
             body=json.dumps(body if isinstance(body, dict) else {}),
         )

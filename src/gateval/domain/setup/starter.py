@@ -163,7 +163,12 @@ def _said_of_request(asked: Invocation) -> Iterator[str]:
     for name, value in asked.env:
         headers = ", ".join(one for one, text in asked.headers if text.endswith(value))
         yield (f"It wants a key in the header {headers}: the same stands there and in {name}.")
-    if asked.route and not (asked.answer or asked.preset or asked.stream):
+    if asked.pieces:
+        yield (
+            "It answers piece by piece, and what its pieces hold is not clear: plain text counts "
+            "as a whole; of events and lines of JSON name the place under runtime.response."
+        )
+    elif asked.route and not (asked.answer or asked.preset or asked.stream):
         yield ("Where its response has the answer is not clear: all of it counts.")
 
 

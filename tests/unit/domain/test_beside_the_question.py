@@ -1,0 +1,183 @@
+"""What a program is given beside the question, by what its files say, and what its names mean."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from gateval.domain.setup.other_work import MUTE
+from gateval.domain.setup.starter import said_of
+from tests.unit.domain.test_programs_of_strangers import found
+
+GUARD = "\nif __name__ == '__main__':\n    main()\n"
+OBJECT = """import argparse, json, pathlib
+from openai import OpenAI
+
+def run_agent({parameter}) -> str:
+    {body}
+    return OpenAI().responses.create(model="gpt-5-mini", input=asked).output_text
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--ticket", type=pathlib.Path, default="a.json")
+    print(run_agent(json.loads(parser.parse_args().ticket.read_text())))
+"""
+
+
+@pytest.mark.parametrize(
+    ("parameter", "body", "inputs", "more"),
+    [
+        ("ticket: dict[str, Any]", "asked = json.dumps(ticket)", (), {}),
+        (
+            "ticket: dict",
+            "asked = ticket['message'] + ticket['plan'] + ticket.get('tone', '')",
+            ("message",),
+            {"plan": "gateval"},
+        ),
+    ],
+)
+def test_a_function_that_takes_an_object_is_asked_with_what_it_reads_there(
+    parameter: str, body: str, inputs: tuple[str, ...], more: dict[str, str]
+) -> None:
+    text = OBJECT.replace("{parameter}", parameter).replace("{body}", body)
+    first, *_ = found({"main.py": text + GUARD})
+    assert (first.told, first.inputs) == ("main.py:run_agent", inputs)
+    assert {name: json.loads(value) for name, value in first.more} == more
+
+
+@pytest.mark.parametrize("parameter", ["state: dict", "config: dict", "ticket: Ticket"])
+def test_an_object_of_another_kind_is_no_question(parameter: str) -> None:
+    text = OBJECT.replace("{parameter}", parameter).replace("{body}", "asked = str(1)")
+    first, *_ = found({"main.py": text + GUARD})
+    assert "`--ticket`" in (first.refused.why if first.refused else "")
+
+
+def test_a_function_behind_an_agent_that_a_platform_asks_is_no_way_to_it() -> None:
+    agent = "from uagents import Agent\nfrom desk import answer\nagent = Agent(name='desk')\ndef main():\n    agent.run()\n"
+    desk = "import openai\ndef answer(question: str):\n    return openai.OpenAI().responses.create(input=question)\n"
+    first, *_ = found({"agent.py": agent + GUARD, "desk.py": desk})
+    assert first.refused
+    assert first.refused != MUTE
+    assert "uAgents" in first.refused.why
+
+
+NAMED = """from crewai import Agent, Crew, Task
+{imports}
+planner = Agent(role="planner", goal="Answer {topic}", backstory="b", tools=[{tool}])
+{name} = Crew(agents=[planner], tasks=[Task(description="On {topic}", agent=planner)])
+"""
+
+
+@pytest.mark.parametrize(
+    ("imports", "tool", "asked"),
+    [
+        ("", "", True),
+        ("from tools import look", "look", True),
+        ("import subprocess", "run", False),
+        ("from tools import apply", "apply", False),
+        ("from crewai_tools import MCPServerAdapter", "tool", False),
+    ],
+)
+def test_what_is_called_after_a_job_is_an_agent_where_its_files_only_answer(
+    imports: str, tool: str, *, asked: bool
+) -> None:
+    text = NAMED.replace("{imports}", imports).replace("{tool}", tool)
+    text = text.replace("{name}", "migration_crew")
+    tools = "def look(name):\n    return open(name).read()\n"
+    tools += "def apply(name):\n    client.create_table(name)\n" if "apply" in imports else ""
+    programs = found({"crews.py": text, "tools.py": tools})
+    assert any(one.target for one in programs) == asked
+
+
+STATE = """from langgraph.graph import StateGraph
+class Desk(TypedDict):
+    question: str
+    retries: int
+    notes: list
+def answer(state):
+    return {"answer": ask(state["question"], state["notes"]), "retries": state["retries"] + 1}
+builder = StateGraph(Desk)
+builder.add_node("answer", answer)
+graph = builder.compile()
+"""
+
+
+@pytest.mark.parametrize(
+    "asked",
+    [
+        "print(graph.invoke({'question': q, 'retries': 0, 'notes': [], 'left': []}))",
+        "given: Desk = {'question': q, 'retries': 0, 'notes': []}\nfor one in graph.stream(given): print(one)",
+    ],
+)
+def test_a_graph_is_given_what_its_program_gives_it(asked: str) -> None:
+    told = '{"graphs": {"agent": "./graph.py:graph"}}'
+    for files in ({}, {"langgraph.json": told}):
+        first, *_ = found(
+            {"graph.py": STATE, "main.py": f"from graph import graph\n{asked}\n", **files}
+        )
+        assert dict(first.more) == {"retries": "0", "notes": "[]"}
+
+
+STREAM = """import json, openai
+from fastapi import FastAPI
+from fastapi.responses import StreamingResponse
+from pydantic import BaseModel
+app = FastAPI()
+class Asked(BaseModel):
+    question: str
+@app.post("/ask")
+async def ask(asked: Asked):
+    return StreamingResponse(pieces(asked.question)MORE)
+"""
+
+
+@pytest.mark.parametrize(
+    ("more", "words"),
+    [("", "answers piece by piece"), ("", "under runtime.response")],
+)
+def test_a_stream_that_is_not_known_is_said_to_be_one(more: str, words: str) -> None:
+    first, *_ = found({"main.py": STREAM.replace("MORE", more), "requirements.txt": "fastapi\n"})
+    said = " ".join(said_of(first))
+    assert words in said
+    assert "all of it counts" not in said
+
+
+@pytest.mark.parametrize(
+    ("loop", "typed"),
+    [
+        ("first = input('Question: ')\n    go(first)\n    while True:\n        q = input('Follow-up (blank to quit): ')\n        if not q or q in {'exit', 'quit'}:\n            break\n        go(q)", "{{ prompt }}\nexit\n"),
+        ("first = input('Question: ')\n    go(first)\n    while True:\n        q = input('Follow-up: ')\n        if not q:\n            break\n        go(q)", "{{ prompt }}\n"),
+        ("while True:\n        q = input('You: ').strip()\n        if not q:\n            break\n        go(q)", "{{ prompt }}\n\n"),
+        ("name = input('Question (enter to quit): ')\n    go(name)\n", "{{ prompt }}"),
+    ],
+)  # fmt: skip
+def test_a_line_after_the_first_answer_leaves(loop: str, typed: str) -> None:
+    (program,) = found({"main.py": f"import openai\ndef main():\n    {loop}\n" + GUARD})
+    assert program.invocation.stdin == typed
+
+
+MENU = """import readline from "node:readline/promises";
+import OpenAI from "openai";
+async function main() {
+  while (true) {
+    console.log("1. Ask a question");
+    console.log("2. Exit");
+    const choice = await rl.question("Choose an option: ");
+    BRANCH
+  }
+}
+main();
+"""
+
+
+@pytest.mark.parametrize(
+    "branch",
+    [
+        "if (choice === '1') {\n      const q = await rl.question('You: ');\n      const more = await rl.question('More: ');\n      go(q);\n    } else if (choice === '2') {\n      break;\n    }",
+        "switch (choice) {\n      case '1':\n        go(await rl.question('You: '), await rl.question('More: '));\n        break;\n      case '2':\n        return;\n    }\n    if (choice === '1' || choice == '2') done();",
+    ],
+)
+def test_the_branch_of_a_menu_of_node_is_read(branch: str) -> None:
+    (program,) = found({"main.mjs": MENU.replace("BRANCH", branch), "package.json": "{}"})
+    assert program.invocation.stdin == "1\n{{ prompt }}\n{{ prompt }}\n2\n"
