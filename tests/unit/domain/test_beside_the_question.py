@@ -6,7 +6,8 @@ import json
 
 import pytest
 
-from gateval.domain.setup.other_work import MUTE
+from gateval.domain.setup.other_work import MUTE, UNKNOWN
+from gateval.domain.setup.program_search import not_read
 from gateval.domain.setup.starter import said_of
 from tests.unit.domain.test_programs_of_strangers import found
 
@@ -181,3 +182,79 @@ main();
 def test_the_branch_of_a_menu_of_node_is_read(branch: str) -> None:
     (program,) = found({"main.mjs": MENU.replace("BRANCH", branch), "package.json": "{}"})
     assert program.invocation.stdin == "1\n{{ prompt }}\n{{ prompt }}\n2\n"
+
+
+ABOVE = "import openai\nfrom examples.auto import asked\nfrom .manager import go\nasync def main():\n    await go(asked())\nif __name__ == '__main__':\n    main()\n"
+PART = "from agents import Agent\nsearcher = Agent(name='Searcher', tools=[look])\n"
+
+
+@pytest.mark.parametrize(
+    ("readme", "more", "refused"),
+    [
+        ("Run `python -m examples.research.main` and ask.", {}, True),
+        ("Run `python -m examples.research.main` and ask.", {"examples/auto.py": "x = 1\n"}, False),
+        ("Run `python -m examples.research.main`.", {"requirements.txt": "examples\n"}, False),
+        ("Run `python main.py` and ask.", {}, False),
+    ],
+)
+def test_a_folder_of_a_larger_package_is_refused_by_what_it_imports_from_there(
+    readme: str, more: dict[str, str], *, refused: bool
+) -> None:
+    first, *_ = found({"main.py": ABOVE, "parts/searcher.py": PART, "README.md": readme, **more})
+    assert bool(first.refused and "imports `examples.auto`" in first.refused.why) == refused
+
+
+def test_a_program_that_alone_is_there_names_what_it_imports_from_above() -> None:
+    text = "from langchain.llms import OpenAI\nfrom RAG.src.base import Base\nclass Chain(Base):\n    pass\n"
+    readme = "```\ncd RAG/examples/basic/\ndocker compose up\n```\n"
+    first, *_ = found({"chains.py": text, "README.md": readme})
+    assert "imports `RAG.src` (chains.py)" in (first.refused.why if first.refused else "")
+
+
+A2A = """from a2a.server.apps import A2AFastAPIApplication
+from autogen.a2a import A2aAgentServer
+from fastapi import FastAPI
+server = A2aAgentServer(root_agent)
+app: FastAPI = A2AFastAPIApplication(
+    agent_card=server.card,
+).build(
+CARD
+    rpc_url="/a2a/app/",
+)
+"""
+
+
+def test_a_server_of_a2a_whose_card_is_elsewhere_is_asked_by_its_request() -> None:
+    card = '    agent_card_url="/a2a/app/.well-known/agent-card.json",'
+    first, *_ = found({"app/server.py": A2A.replace("CARD", card), "app/__init__.py": ""})
+    assert first.command[-3:] == ("server:app", "--port", "{port}")
+    assert (first.refused, first.invocation.route) == (None, "/a2a/app/")
+    assert json.loads(first.invocation.body)["method"] == "message/send"
+    first, *_ = found({"app/server.py": A2A.replace("CARD\n", ""), "app/__init__.py": ""})
+    assert first.invocation.preset == "a2a"
+
+
+def test_ollama_that_is_asked_by_its_path_is_a_model() -> None:
+    client = "import requests\ndef ask(base, text):\n    # ollama\n    return requests.post(f'{base}/api/generate', json={'prompt': text}).json()['response']\n"
+    server = "from fastapi import FastAPI\nfrom client import ask\napp = FastAPI()\n@app.post('/ask')\ndef asked(question: str):\n    return {'answer': ask('http://h', question)}\n"
+    first, *_ = found({"client.py": client, "server.py": server})
+    assert (first.path, first.framework) == ("server.py", "a model's HTTP API")
+
+
+def test_variables_that_a_reader_of_their_own_reads_are_named() -> None:
+    text = (
+        "import openai\nkey = get_from_env('DESK_KEY')\nwhile True:\n    print(go(input('> ')))\n"
+    )
+    first, *_ = found({"main.py": text, "template.env": "DESK_SPACE=\n"})
+    assert set(first.variables) == {"DESK_KEY", "DESK_SPACE"}
+
+
+def test_an_agent_in_a_module_of_the_365_sdk_is_asked_by_its_channels() -> None:
+    text = "from agent_framework import Agent\nfrom microsoft_agents.hosting.core import AgentApplication\nDESK = Agent(name='Desk', tools=[look])\n"
+    first, *_ = found({"agent.py": text})
+    assert "365 Agents SDK" in (first.refused.why if first.refused else "")
+
+
+def test_programs_that_stand_aside_are_named_before_a_small_agent_is_written() -> None:
+    path, why = not_read(["AGENTS.md", "agent.json", "test_memory.py"]) or ("", None)
+    assert (path, why) == ("test_memory.py", UNKNOWN)

@@ -140,16 +140,27 @@ _OWN = (
 )
 
 
-_RESTATE = "a service of Restate, which its server asks"
+_WITHIN = {
+    name: (_imports(_PLATFORMS[what]), Refusal(f"is {what}, and nothing here.", NAMED))
+    for name, what in (
+        ("restate", "a service of Restate, which its server asks"),
+        ("microsoft_agents", "an agent of the Microsoft 365 Agents SDK, whose channels ask it"),
+    )
+}
+"""Platforms in whose modules an agent cannot be asked by itself: what it does goes through what the
+platform gives, or they want its credentials as they are imported.
+"""
 
 
 @lru_cache(maxsize=4_096)  # many agents of one file
-def in_restate(text: str) -> Refusal | None:
-    """Return why an agent cannot be asked by itself that is made inside a service of Restate: what
-    it does goes through the context that the server gives; None for any other.
+def within_platform(text: str) -> Refusal | None:
+    """Return why an agent cannot be asked by itself that is made inside the module of a platform;
+    None for any other.
     """
-    within = "restate" in text and _imports(_PLATFORMS[_RESTATE]).search(text)
-    return Refusal(f"is {_RESTATE}, and nothing here.", NAMED) if within else None
+    found = (
+        why for name, (imports, why) in _WITHIN.items() if name in text and imports.search(text)
+    )
+    return next(found, None)
 
 
 _OWN_BRIDGE = (

@@ -6,7 +6,7 @@ import re
 from posixpath import basename, dirname, join, splitext
 
 from gateval.domain.setup.asked_by_words import starting_command
-from gateval.domain.setup.channels import in_restate
+from gateval.domain.setup.channels import within_platform
 from gateval.domain.setup.declared import DeclaredAgent
 from gateval.domain.setup.invocation import Invocation
 from gateval.domain.setup.libraries import OVER_HTTP, is_named
@@ -124,7 +124,7 @@ def declared_program(one: DeclaredAgent, around: RepositoryFiles) -> FoundProgra
         refused=one.refused
         or template_of(one.file, text)
         or talks_to_page(text)
-        or in_restate(text),
+        or within_platform(text),
     )
     return with_surroundings(program, one.file, around)
 

@@ -36,6 +36,9 @@ PYTHON = {
     "langfuse.openai": "OpenAI SDK",
     "autogen_core": "AutoGen Core",
     "autogen_ext": "AutoGen Core",
+    "autogen.beta": "AG2",
+    "autogen.a2a": "AG2",
+    "autogen.ag_ui": "AG2",
     "autogen": "AutoGen 0.2",
     "ag2": "AG2",
     "beeai_framework": "BeeAI",
@@ -260,6 +263,11 @@ _PROVIDER = re.compile(
 )
 
 
+def _asks_ollama(text: str) -> bool:
+    """Whether a file asks Ollama by the path of its API."""
+    return "llama" in text and bool(re.search(r"/api/(?:generate|chat)[\"']", text))
+
+
 def framework_of(path: str, text: str, own: Container[str] = ()) -> str:
     """Return what people call the most telling library that a file imports, "" for none.
 
@@ -279,7 +287,8 @@ def framework_of(path: str, text: str, own: Container[str] = ()) -> str:
         if all(one.startswith(_FOR_PAGES) for one in packages if is_known(one)):
             packages = set()
         names = (NODE[key] for key in NODE if any(_is_package(one, key) for one in packages))
-    plain = OVER_HTTP if _PROVIDER.search(text) and _SENDS.search(text) else ""
+    asked = _PROVIDER.search(text) or (path.endswith(".py") and _asks_ollama(text))
+    plain = OVER_HTTP if asked and _SENDS.search(text) else ""
     return next(names, "Amazon Bedrock" if _BEDROCK.search(text) else plain)
 
 

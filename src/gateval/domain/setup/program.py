@@ -16,7 +16,7 @@ from gateval.domain.setup.beside import Beside
 from gateval.domain.setup.invocation import ANSWERED, ASKED, PROMPT, QUESTION, Invocation
 from gateval.domain.setup.node_text import without_comments
 from gateval.domain.setup.other_work import Refusal
-from gateval.domain.setup.protocols import hosted, protocol_of, starts_itself
+from gateval.domain.setup.protocols import a2a_elsewhere, hosted, protocol_of, starts_itself
 
 _LOCKS = (".lock", "-lock.json", "-lock.yaml", "requirements.txt", "go.mod")
 
@@ -435,6 +435,9 @@ def invocation_of(path: str, text: str, behind: str = "") -> Invocation:
         if asked := hosted(path, text):
             return asked
         if spoken := protocol_of(path, text, behind):
+            place = a2a_elsewhere(f"{text}\n{behind}") if spoken.preset == "a2a" else ""
+            if place and path.endswith(".py"):
+                return Invocation(route=place, field="text", body=SENT)
             return Invocation(route=spoken.path, preset=spoken.preset)
         return served(path, f"{text}\n{behind}")
     return asked_by_words(path, text)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from posixpath import relpath
 
-from gateval.domain.setup.aiohttp_routes import aiohttp_route
+from gateval.domain.setup.aiohttp_routes import SENT, aiohttp_route
 from gateval.domain.setup.answering import names_a_file
 from gateval.domain.setup.asked_by_words import (
     arguments_of,
@@ -76,7 +76,8 @@ def how_asked(path: str, around: RepositoryFiles) -> tuple[Invocation, Refusal |
     if not asked.route:
         asked, why = (asked, None) if refused else _by_words(path, asked, around)
         return asked, refused or why
-    if asked.preset or hosted(path, text) or not path.endswith(".py"):
+    spoken = bool(asked.preset) or asked.body == SENT
+    if spoken or hosted(path, text) or not path.endswith(".py"):
         return asked, refused
     if aiohttp_route(f"{text}\n{behind}"):
         return asked, refused or (None if asked.sure else SILENT)

@@ -20,10 +20,12 @@ from gateval.domain.setup.other_work import (
     NOTEBOOKS,
     OTHER_ENDINGS,
     UNKNOWN,
+    UNSTARTED,
     Refusal,
     does_other_work,
     names_other_work,
 )
+from gateval.domain.setup.outside import outside_of, told_outside
 from gateval.domain.setup.program import FoundProgram, server_of
 from gateval.domain.setup.repository_files import ENDINGS, RepositoryFiles, is_own
 from gateval.domain.setup.typed_choices import choice_of
@@ -108,11 +110,21 @@ def find_programs(
         return (page,)
     if whole := told_workflow(found, around) or orchestrated(found, around):
         return tuple(whole)
-    found = [with_cause(one, around, found) for one in found]
+    if told := told_outside(around):
+        path, why = told
+        return (program_of(path, around.framework(path), around)._replace(refused=why),)
+    found = [_here(with_cause(one, around, found), around) for one in found]
     last = len(around.told)
     order = {one.path: places.get(one.path, last) for one in found}
     found.sort(key=lambda one: (-one.score, order[one.path], one.path.count("/"), one.path))
     return tuple(found)
+
+
+def _here(program: FoundProgram, around: RepositoryFiles) -> FoundProgram:
+    """Return the program; it is refused where it imports what stands outside."""
+    if program.refused not in {None, MUTE, UNSTARTED} or program.path not in around.texts:
+        return program
+    return program._replace(refused=outside_of(program.path, around) or program.refused)
 
 
 def _without_parts(found: Sequence[FoundProgram], around: RepositoryFiles) -> list[FoundProgram]:

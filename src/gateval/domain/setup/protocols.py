@@ -11,6 +11,7 @@ from typing import NamedTuple
 
 from gateval.domain.setup.invocation import PROMPT, Invocation
 from gateval.domain.setup.node_protocols import ag_ui_path
+from gateval.domain.setup.python_text import statement
 
 _SAID = "output[*].content[*].text"
 _TURN = json.dumps({"input": [{"role": "user", "content": PROMPT}]})
@@ -94,6 +95,9 @@ _A2A_MADE = re.compile(
     rf"^(\w+){_TYPE}(?:(?:\w+\.)?to_a2a\(|[\w.]+(?:\([^\n]*\))?\.build\(\)|(?:Starlette|FastAPI)\()",
     re.M,
 )
+_A2A_BUILT = re.compile(rf"^(\w+){_TYPE}(?:\w+\.)?A2A(?:Starlette|FastAPI)Application\(", re.M)
+_CARD_ELSEWHERE = re.compile(r"\bagent_card_url\s*=\s*[\"']/(?!\.well-known/)")
+_RPC_AT = re.compile(r"\brpc_url\s*=\s*[\"'](/[^\"'{]{0,300})[\"']")
 _A2A_OF_NODE = re.compile(
     r"[\"']@a2a-js/sdk/server(?:/\w+)?[\"']|\bA2AExpressApp\(|\bjsonRpcHandler\("
 )
@@ -140,9 +144,21 @@ def protocol_of(path: str, text: str, behind: str = "") -> Protocol | None:
     if chain := _CHAINS.search(whole):
         return Protocol("langserve", f"{_path(chain['given'], '').rstrip('/')}/stream")
     if _A2A.search(whole) or ("to_a2a(" in text and _A2A_MADE.search(text)):
-        made = _A2A_MADE.search(text)
+        made = _A2A_MADE.search(text) or _built(text)
         return Protocol("a2a", application=made[1] if made else "")
     return None
+
+
+def _built(text: str) -> re.Match[str] | None:
+    """Return the application that is built where its server is made, over several lines."""
+    made = _A2A_BUILT.search(text)
+    return made if made and ".build(" in statement(text, made.start()) else None
+
+
+def a2a_elsewhere(text: str) -> str:
+    """Return where a server of A2A is asked whose card is not where cards are; "" for any other."""
+    found = _RPC_AT.search(text) if _CARD_ELSEWHERE.search(text) else None
+    return found[1] if found else ""
 
 
 def _path(given: str, usual: str) -> str:

@@ -14,12 +14,16 @@ from typing import NamedTuple
 
 from gateval.domain.strict_json import value_at
 
-ENV_EXAMPLES = (".env.example", ".env.sample", ".env.template", "env.example")
+ENV_EXAMPLES = (
+    *(".env.example", ".env.sample", ".env.template", "env.example", "template.env"),
+    *("example.env", "sample.env", "env.template", "env.TEMPLATE"),
+)
 """Files that list what has to be set."""
 
 _READ = re.compile(
     r"os\.environ\[\s*[\"'](?P<index>[A-Z][A-Z0-9_]+)[\"']\s*\](?!\s*=[^=])"
-    r"|(?:os\.getenv|os\.environ\.get)\(\s*[\"'](?P<get>[A-Z][A-Z0-9_]+)[\"']\s*\)"
+    r"|(?:os\.getenv|os\.environ\.get|\b(?:get|read|require)_(?:\w+_)?env(?:_\w+)?)"
+    r"\(\s*[\"'](?P<get>[A-Z][A-Z0-9_]+)[\"']\s*\)"
     r"|process\.env\.(?P<node>[A-Z][A-Z0-9_]+)\b(?!\s*(?:\?\?|\|\||=[^=]))"
 )
 _LISTED = re.compile(r"^[ \t]*(?:export )?([A-Z][A-Z0-9_]+)[ \t]*=", re.M)

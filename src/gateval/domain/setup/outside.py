@@ -1,0 +1,57 @@
+"""Programs that import what stands outside: a folder of a larger repository, alone. Pure."""
+
+from __future__ import annotations
+
+import re
+import sys
+
+from gateval.domain.setup.libraries import PYTHON
+from gateval.domain.setup.other_work import NAMED, Refusal
+from gateval.domain.setup.repository_files import RepositoryFiles
+
+_KNOWN = frozenset(one.partition(".")[0] for one in PYTHON)
+
+
+def outside_of(path: str, around: RepositoryFiles) -> Refusal | None:
+    """Return why a Python program cannot be started here that imports, or whose files import, a
+    package of which the README says that this folder is a part; None for any other.
+    """
+    for one in around.reach.from_(path) if path.endswith(".py") else ():
+        for module in sorted(around.modules[one]):
+            top, _, rest = module.partition(".")
+            if rest and _is_above(top, around):
+                named = ".".join(module.split(".")[:2])
+                return Refusal(
+                    f"imports `{named}` ({one}), which is no part of this repository and of no "
+                    f"package: the README has it as a folder of `{top}`.",
+                    "Call `gateval init` in the whole repository. " + NAMED,
+                )
+    return None
+
+
+def _is_above(top: str, around: RepositoryFiles) -> bool:
+    """Whether a name is that of a folder above, by a README, and none of a package."""
+    if top in _KNOWN or top in sys.stdlib_module_names:
+        return False
+    here = re.compile(rf"(?:^|/){top}(?:/|\.pyi?$)")
+    package = re.compile(rf"(?i)(?<![\w./-]){top.replace('_', '[-_]')}(?![\w/])")
+    if any(map(here.search, around.files)) or any(map(package.search, around.projects.values())):
+        return False
+    told = re.compile(rf"-m {top}\.\w|\b(?:cd|python3?|run|streamlit run) (?:[\w.-]+/)*{top}/")
+    return any(map(told.search, around.readmes.values()))
+
+
+_TOLD = re.compile(r"\bpython3? -m (\w+(?:\.\w+)+)")
+
+
+def told_outside(around: RepositoryFiles) -> tuple[str, Refusal] | None:
+    """Return the program that people are told to start as a module of a package above, with why it
+    cannot be started here.
+    """
+    for module in (one for text in around.readmes.values() for one in _TOLD.findall(text)):
+        parts = module.split(".")
+        ends = ("/".join(parts[place:]) + ".py" for place in range(1, len(parts)))
+        path = next((one for one in ends if one in around.texts), "")
+        if path and (why := outside_of(path, around)):
+            return path, why
+    return None
