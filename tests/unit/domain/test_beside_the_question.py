@@ -150,6 +150,7 @@ def test_a_stream_that_is_not_known_is_said_to_be_one(more: str, words: str) -> 
         ("first = input('Question: ')\n    go(first)\n    while True:\n        q = input('Follow-up (blank to quit): ')\n        if not q or q in {'exit', 'quit'}:\n            break\n        go(q)", "{{ prompt }}\nexit\n"),
         ("first = input('Question: ')\n    go(first)\n    while True:\n        q = input('Follow-up: ')\n        if not q:\n            break\n        go(q)", "{{ prompt }}\n"),
         ("while True:\n        q = input('You: ').strip()\n        if not q:\n            break\n        go(q)", "{{ prompt }}\n\n"),
+        ("base = input(\n        'Address (press Enter for the usual): '\n    ).strip()\n    go(base, input('Question: '))\n", "\n{{ prompt }}"),
         ("name = input('Question (enter to quit): ')\n    go(name)\n", "{{ prompt }}"),
     ],
 )  # fmt: skip
@@ -258,3 +259,32 @@ def test_an_agent_in_a_module_of_the_365_sdk_is_asked_by_its_channels() -> None:
 def test_programs_that_stand_aside_are_named_before_a_small_agent_is_written() -> None:
     path, why = not_read(["AGENTS.md", "agent.json", "test_memory.py"]) or ("", None)
     assert (path, why) == ("test_memory.py", UNKNOWN)
+
+
+PROJECT = """[project]
+name = "desk"
+dependencies = ["requests>=2", "openai"]
+[project.optional-dependencies]
+server = ["fastapi>=0.100", "uvicorn[standard]"]
+more-models = ["langchain-openai"]
+dev = ["pytest", "requests"]
+"""
+
+
+@pytest.mark.parametrize(
+    ("lock", "ends"),
+    [
+        ("", "-r pyproject.toml --extra server"),
+        ("uv.lock", "--extra server"),
+        ("poetry.lock", "--extras server"),
+    ],
+)
+def test_the_optional_packages_that_a_program_imports_are_installed(lock: str, ends: str) -> None:
+    server = "import requests, openai\nfrom fastapi import FastAPI\napp = FastAPI()\n@app.post('/ask')\ndef asked(question: str):\n    return {'answer': openai.ask(question)}\n"
+    files = {"main.py": server, "pyproject.toml": PROJECT, **({lock: ""} if lock else {})}
+    first, *_ = found(files)
+    assert first.setup
+    assert " ".join(first.setup.run).endswith(ends)
+    plain = server.replace("from fastapi import FastAPI\n", "")
+    first, *_ = found({**files, "main.py": plain})
+    assert "--extra" not in " ".join(first.setup.run if first.setup else ())

@@ -258,7 +258,7 @@ def _lines(text: str) -> list[str]:
     """
     lines: list[str] = []
     for one in _ASKS.finditer(text):
-        said = text[one.end() : one.end() + 200].partition("\n")[0].rpartition(")")[0]
+        said = text[one.end() : one.end() + 200].partition(")")[0]
         if PROMPT in lines and _LATER.search(said):
             return [*lines, ""] if _EMPTY_LEAVES.search(text) else lines
         lines.append("" if _LEFT.search(said) else SOMEBODY if _SAYS_WHO.search(said) else PROMPT)

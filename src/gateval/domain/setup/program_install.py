@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 import shlex
+import tomllib
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from posixpath import basename, dirname, join, normpath
 
@@ -199,6 +200,36 @@ def _unlocked(
         kept = (".python-version",) if join(root, ".python-version") in files else ()
         return UNLOCKED._replace(inputs=(*UNLOCKED.inputs, *kept))
     return UNLOCKED_POETRY if _OF_POETRY.search(own) else None
+
+
+_REQUIRED = re.compile(r"[\w.-]+")
+
+
+def with_extras(setup: SetUp, project: str, imported: Collection[str]) -> SetUp:
+    """Return a set-up of Python with the optional groups of a pyproject.toml of which a program
+    imports a package that it does not depend on otherwise.
+    """
+    try:
+        told = tomllib.loads(project).get("project", {})
+        groups = {name: _packages(some) for name, some in told["optional-dependencies"].items()}
+        needed = {one.partition(".")[0].lower() for one in imported}
+        needed -= _packages(told.get("dependencies", []))
+    except (tomllib.TOMLDecodeError, RecursionError, KeyError, TypeError, AttributeError):
+        return setup
+    names = [one for one, some in groups.items() if some & needed and one.isprintable()]
+    run, option = setup.run, "--extras" if "poetry" in setup.run else "--extra"
+    more = [word for one in sorted(names) for word in (option, one)]
+    if more and (run[:2] == ("uv", "sync") or "poetry" in run):
+        return setup._replace(run=(*run, *more))
+    if more and run[-1].endswith("-r pyproject.toml"):
+        return setup._replace(run=(*run[:-1], f"{run[-1]} {shlex.join(more)}"))
+    return setup
+
+
+def _packages(required: Iterable[str]) -> set[str]:
+    """Return the packages of a list of requirements, spelled as modules are."""
+    found = (_REQUIRED.match(str(one)) for one in required)
+    return {one[0].lower().replace("-", "_") for one in found if one}
 
 
 _OF_BUN = re.compile(

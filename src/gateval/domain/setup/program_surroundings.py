@@ -12,7 +12,13 @@ from gateval.domain.setup.import_graph import shared_packages
 from gateval.domain.setup.nest import NEEDED, is_nest
 from gateval.domain.setup.no_edits import needs
 from gateval.domain.setup.program import FoundProgram, SetUp
-from gateval.domain.setup.program_install import fitted, project_of, told_set_up, with_itself
+from gateval.domain.setup.program_install import (
+    fitted,
+    project_of,
+    told_set_up,
+    with_extras,
+    with_itself,
+)
 from gateval.domain.setup.repository_files import ENDINGS, RepositoryFiles, is_own
 from gateval.domain.setup.start_command import import_root
 from gateval.domain.setup.variables import ENV_EXAMPLES
@@ -113,6 +119,8 @@ def folder_and_set_up(path: str, around: RepositoryFiles) -> tuple[str, SetUp | 
     if path.endswith(".py"):
         project = around.projects.get(join(root, "pyproject.toml"), "")
         own = (around.texts[other] for other in inside)
+        reached = around.reach.from_(path) if path in around.texts else ()
+        setup = with_extras(setup, project, around.imported(reached)) if setup else None
         setup = with_itself(setup, root, own, project, around.files)
     if setup is None and path.endswith(".py") and root == dirname(path) and path in around.texts:
         found = import_root(path, around.texts[path], "", around.modules[path], around.files)
