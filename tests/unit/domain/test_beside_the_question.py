@@ -288,3 +288,41 @@ def test_the_optional_packages_that_a_program_imports_are_installed(lock: str, e
     plain = server.replace("from fastapi import FastAPI\n", "")
     first, *_ = found({**files, "main.py": plain})
     assert "--extra" not in " ".join(first.setup.run if first.setup else ())
+
+
+SERVER = """from fastapi import FastAPI
+from pydantic import BaseModel
+import openai
+app = FastAPI()
+class Asked(BaseModel):
+    model: str
+    prompt: str
+    depth: int
+    place: str
+@app.post("/api/ask")
+def ask(asked: Asked):
+    return {"answer": openai.ask(asked.prompt)}
+"""
+
+
+@pytest.mark.parametrize(
+    "curl",
+    [
+        """curl http://localhost:8000/api/ask -d '{\n  "model": "tiny+cot", "prompt": "Why?",\n  "depth": 3, "place": "<your place>"}'""",
+        """curl -X POST "$BASE/api/ask/" -H 'Content-Type: application/json' --data "{\\"model\\": \\"tiny+cot\\", \\"depth\\": 3}\"""",
+    ],
+)
+def test_a_body_has_the_values_that_the_readme_shows(curl: str) -> None:
+    more = 'curl http://localhost:8000/api/other -d \'{"model": "big"}\'\n'
+    files = {"main.py": SERVER, "README.md": f"```\n{more}{curl}\n```\n", "docs/README.md": "x"}
+    first, *_ = found(files)
+    body = {"model": "tiny+cot", "prompt": "{{ prompt }}", "depth": 3, "place": "gateval"}
+    assert json.loads(first.invocation.body) == body
+    assert "by type alone: `place`." in " ".join(said_of(first))
+
+
+@pytest.mark.parametrize("body", ["{", "[1]", '{"model": 5}', '{"model": {"name": "x"}}'])
+def test_a_body_that_does_not_fit_is_not_taken(body: str) -> None:
+    files = {"main.py": SERVER, "README.md": f"curl http://localhost/api/ask -d '{body}'\n"}
+    first, *_ = found(files)
+    assert json.loads(first.invocation.body)["model"] == "gateval"

@@ -28,6 +28,7 @@ from gateval.domain.setup.protocols import (
     starts_itself,
 )
 from gateval.domain.setup.repository_files import ENDINGS, RepositoryFiles
+from gateval.domain.setup.shown_requests import as_shown
 from gateval.domain.setup.start_command import start_of
 from gateval.domain.setup.told_starts import NODE_SOURCES
 
@@ -47,6 +48,7 @@ def program_of(path: str, framework: str, around: RepositoryFiles) -> FoundProgr
     if setup is None and path.endswith(".py"):
         setup = set_up_of_readme(root, around)
     invocation, refused = how_asked(path, around)
+    invocation = as_shown(invocation, around.readmes.values())
     modules = around.imported([path, *around.below(dirname(path))])
     application = server_of(path, text, behind)
     begins = starting_command(path, text) if invocation.route else None

@@ -35,7 +35,8 @@ class Invocation(NamedTuple):
     that it wants what a login gives. `form` says that the body is sent as a form, `stream` which
     kind of stream it answers with, `answer` then the key of each event. `env` are variables that
     its process has to have, as for a key among `headers`. `later` is the file of a handler that
-    answers only that it began. `pieces` says that it streams in a way that is not known.
+    answers only that it began. `pieces` says that it streams in a way that is not known,
+    `shown` are keys of the body whose values a README shows.
     """
 
     words: tuple[str, ...] = ()
@@ -57,3 +58,4 @@ class Invocation(NamedTuple):
     env: tuple[tuple[str, str], ...] = ()
     later: str = ""
     pieces: bool = False
+    shown: tuple[str, ...] = ()

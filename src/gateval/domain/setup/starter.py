@@ -176,6 +176,7 @@ def _filled_in(asked: Invocation) -> str:
     """Return the keys of a request beside the question, and its headers, as words."""
     body = json.loads(asked.body or "{}")
     own = [key for key, value in body.items() if "{{" not in json.dumps(value)]
+    own = [key for key in own if key not in asked.shown]
     held = [value for _, value in asked.env]
     headers = [name for name, text in asked.headers if not any(map(text.endswith, held))]
     return ", ".join(f"`{one}`" for one in [*own, *headers])
