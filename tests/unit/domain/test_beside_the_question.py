@@ -196,6 +196,7 @@ PART = "from agents import Agent\nsearcher = Agent(name='Searcher', tools=[look]
         ("Run `python -m examples.research.main` and ask.", {"examples/auto.py": "x = 1\n"}, False),
         ("Run `python -m examples.research.main`.", {"requirements.txt": "examples\n"}, False),
         ("Run `python main.py` and ask.", {}, False),
+        ("Run `python -m examples.research.main`.", {"auto.py": "x = 1\n"}, False),
     ],
 )
 def test_a_folder_of_a_larger_package_is_refused_by_what_it_imports_from_there(

@@ -8,6 +8,7 @@ import sys
 from gateval.domain.setup.libraries import PYTHON
 from gateval.domain.setup.other_work import NAMED, Refusal
 from gateval.domain.setup.repository_files import RepositoryFiles
+from gateval.domain.setup.server_modules import MOST_STEPS
 
 _KNOWN = frozenset(one.partition(".")[0] for one in PYTHON)
 
@@ -19,7 +20,7 @@ def outside_of(path: str, around: RepositoryFiles) -> Refusal | None:
     for one in around.reach.from_(path) if path.endswith(".py") else ():
         for module in sorted(around.modules[one]):
             top, _, rest = module.partition(".")
-            if rest and _is_above(top, around):
+            if rest and not _is_here(rest, around) and _is_above(top, around):
                 named = ".".join(module.split(".")[:2])
                 return Refusal(
                     f"imports `{named}` ({one}), which is no part of this repository and of no "
@@ -27,6 +28,15 @@ def outside_of(path: str, around: RepositoryFiles) -> Refusal | None:
                     "Call `gateval init` in the whole repository. " + NAMED,
                 )
     return None
+
+
+def _is_here(rest: str, around: RepositoryFiles) -> bool:
+    """Whether the end of a module's name is a file or a folder here: the root is its package."""
+    parts = rest.split(".")[:MOST_STEPS]
+    places = [(begin, end) for end in range(1, len(parts) + 1) for begin in range(end)]
+    paths = ["/".join(parts[begin:end]) for begin, end in places]
+    marked = tuple(f"{path}{mark}" for path in paths for mark in (".py", "/"))
+    return any(one.startswith(marked) for one in around.files)
 
 
 def _is_above(top: str, around: RepositoryFiles) -> bool:
