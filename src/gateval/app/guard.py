@@ -17,7 +17,6 @@ from collections.abc import Callable, Iterator
 from textwrap import wrap
 from types import FrameType
 
-from gateval.adapters.machine import screen_of
 from gateval.errors import EXIT_INTERRUPTED, EXIT_NOT_EVALUATED, GatevalError
 
 LINE_LIMIT = 2_000
@@ -85,6 +84,8 @@ def _wrapped(text: str, indent: str) -> list[str]:
     """Return a text as lines for a terminal, wrapped at words; elsewhere a line stays whole."""
     if not sys.stderr.isatty():
         return [text]
+    from gateval.adapters.machine import screen_of  # brings pydantic, which help does without
+
     width = screen_of(sys.stderr, os.environ).width
     return wrap(
         text, width, subsequent_indent=indent, break_long_words=False, break_on_hyphens=False
