@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import os
 import platform
-import re
 import sys
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from textwrap import wrap
 from typing import TYPE_CHECKING
@@ -15,6 +14,21 @@ from urllib.parse import urlsplit
 from gateval import __version__
 from gateval.adapters.git.repository import GitRepository, open_repository
 from gateval.adapters.machine import screen_of
+from gateval.app.github_access import (
+    NAME_IT,
+    NOT_SEEN,
+    TOKENS,
+    access_to,
+    guards_of,
+    labels_missing,
+)
+from gateval.app.needs import (
+    address_variables,
+    key_variables,
+    models_of,
+    read_workflows,
+    sealed_files,
+)
 from gateval.app.readers import registries
 from gateval.app.run.isolation import KEYLESS, why_unused
 from gateval.candidates.isolation.isolation_level import (
@@ -25,15 +39,11 @@ from gateval.candidates.isolation.isolation_level import (
 )
 from gateval.candidates.isolation.supervisor.kernel import PORTS_SINCE
 from gateval.candidates.isolation.visible_paths import passed_over
-from gateval.domain.forge.trigger import REPOSITORY_NAME
-from gateval.domain.label_decision import GateLabel
-from gateval.domain.manifests.catalogue import Catalogue, embedding_models
-from gateval.domain.manifests.evaluation import is_sealed
+from gateval.domain.manifests.catalogue import Catalogue
 from gateval.domain.manifests.gate_config import EgressPolicy
 from gateval.domain.paths import show_path
 from gateval.domain.planning.outside import asked_programs
 from gateval.domain.planning.snapshot import Snapshot
-from gateval.domain.problems import Problem
 from gateval.domain.setup.diagnosis import (
     LABEL_STYLES,
     Health,
@@ -69,11 +79,15 @@ from gateval.errors import (
     UsageError,
 )
 from gateval.formats.github.action_inputs import NAMES, OF_THE_RUNNER
-from gateval.formats.github.workflow import gate_jobs, is_workflow, unreadable
 from gateval.gateway.peers import is_own, plain_address
 from gateval.gateway.processes import may_be_unseen
-from gateval.gateway.upstream.endpoints import LOOPBACK, PROVIDERS, missing_keys, read_upstreams
-from gateval.gateway.upstream.http_client import port_of
+from gateval.gateway.upstream.endpoints import (
+    LOOPBACK,
+    PROVIDERS,
+    missing_keys,
+    port_of,
+    read_upstreams,
+)
 from gateval.pipeline.read import read_own, survey
 from gateval.ports.storage import AUDIT_BRANCH
 from gateval.publish.check import CHECK_NAME, shown_branch
@@ -84,10 +98,6 @@ from gateval.settings import LAYERS, read_settings
 if TYPE_CHECKING:
     from gateval.adapters.github.forge import GitHubGuards
     from gateval.adapters.github.transport import GitHubAccess
-
-
-WORKFLOW_LIMIT = 1_000_000
-"""Bytes of a workflow that is looked at."""
 
 
 def examine(environ: Mapping[str, str], *, repository: str | None, fix: bool = False) -> int:
@@ -204,25 +214,6 @@ def _manifests(snapshot: Snapshot) -> HealthCheck:
     return HealthCheck(Health.OK, "manifests", f"{seen}, all valid{shut}.")
 
 
-def sealed_files(snapshot: Snapshot) -> tuple[str, ...]:
-    """Return the sealed manifests of a revision, with or without a key to them."""
-    catalogue = snapshot.catalogue
-    paths = [one.path for one in catalogue.evals] + [one.path for one in catalogue.fixtures]
-    return tuple(sorted({*snapshot.locked, *filter(is_sealed, paths)}))
-
-
-def read_workflows(
-    repository: GitRepository, snapshot: Snapshot
-) -> tuple[tuple[GateJob, ...], tuple[Problem, ...]]:
-    """Return the jobs of this revision's workflows that use the gate, and why others are unread."""
-    flows = {path: entry.oid for path, entry in snapshot.tree.items() if is_workflow(path)}
-    blobs = repository.blobs(flows.values(), limit=WORKFLOW_LIMIT)
-    contents = {path: blobs[oid] or b"" for path, oid in flows.items()}
-    jobs = (job for path, data in contents.items() for job in gate_jobs(path, data, contents.get))
-    unread = (unreadable(path, data) for path, data in contents.items())
-    return tuple(jobs), tuple(problem for problem in unread if problem)
-
-
 def _means_here(host: str) -> bool:
     """Whether a host is this machine as written; other names are looked up when a run begins."""
     address = plain_address(host)
@@ -300,35 +291,7 @@ def _keys(
     return about_keys(complaints, keys, addresses, jobs, runner=runner)
 
 
-def models_of(catalogue: Catalogue) -> set[str]:
-    """Return the models that Agents, judges and assertions of these manifests ask."""
-    models = {model for agent in catalogue.agents for model in agent.asked_models}
-    models |= {model for one in catalogue.evals for model in one.judge.asked}
-    return models | embedding_models(catalogue.fixtures).keys()
-
-
-def key_variables(models: Iterable[str]) -> list[str]:
-    """Return the variables of the keys that these models need."""
-    providers = (PROVIDERS.get(model.partition("/")[0]) for model in models)
-    return sorted({one.key_variable for one in providers if one and not one.key_optional})
-
-
-def keyless_providers(models: Iterable[str]) -> list[str]:
-    """Return the providers of these models whose servers may ask for no key."""
-    providers = (PROVIDERS.get(model.partition("/")[0]) for model in models)
-    return sorted({one.name for one in providers if one and one.key_optional})
-
-
-def address_variables(models: Iterable[str]) -> list[str]:
-    """Return the variables of the addresses that only the person who runs a server can know."""
-    providers = (PROVIDERS.get(model.partition("/")[0]) for model in models)
-    return sorted({one.url_variable for one in providers if one and not one.default_url})
-
-
 UNAUTHORIZED = 401
-TOKENS = ("GITHUB_TOKEN", "GH_TOKEN", "INPUT_TOKEN")
-_NOT_SEEN = "what the token may do, and whether the check is required, cannot be seen"
-_NAME_IT = "Write it as OWNER/NAME: gateval doctor --repository OWNER/NAME."
 
 
 def github_findings(
@@ -347,7 +310,7 @@ def github_findings(
     if isinstance(access, HealthCheck):
         yield access
         return
-    guards = _guards(access)
+    guards = guards_of(access)
     if refused := _refused(guards):
         yield refused
         return
@@ -367,27 +330,10 @@ def github_findings(
         yield HealthCheck(Health.UNKNOWN, "audit log", seen, error.hint)
 
 
-def missing_labels(
-    environ: Mapping[str, str], origin: tuple[str, str] | None
-) -> tuple[GateLabel, ...] | None:
-    """Return which of the gate's labels the repository lacks; None where that cannot be seen."""
-    access = access_to(environ, None, origin)
-    if isinstance(access, HealthCheck):
-        return None
-    try:
-        return _missing(_guards(access))
-    except ForgeError:
-        return None
-
-
-def _missing(labels: GitHubGuards) -> tuple[GateLabel, ...]:
-    return tuple(label for label in GateLabel if not labels.has_label(label))
-
-
 def _labels(access: GitHubAccess, *, fix: bool) -> Iterator[HealthCheck]:
-    labels, made = _guards(access), ()
+    labels, made = guards_of(access), ()
     try:
-        missing = _missing(labels)
+        missing = labels_missing(labels)
         if fix:
             for label in missing:
                 labels.make_label(label, **LABEL_STYLES[label]._asdict())
@@ -398,43 +344,13 @@ def _labels(access: GitHubAccess, *, fix: bool) -> Iterator[HealthCheck]:
     yield about_missing(missing, made, access.repository)
 
 
-def access_to(
-    environ: Mapping[str, str], name: str | None, origin: tuple[str, str] | None
-) -> GitHubAccess | HealthCheck:
-    """Return where and as whom to ask, or what keeps us from asking."""
-    from gateval.adapters.github.transport import access_in
-
-    chosen = name or environ.get("GITHUB_REPOSITORY") or (origin[1] if origin else "")
-    if not chosen:
-        return HealthCheck(Health.UNKNOWN, "GitHub", f"No repository: {_NOT_SEEN}.", _NAME_IT)
-    if not re.fullmatch(REPOSITORY_NAME, chosen):
-        seen = f'"{chosen}" is no repository on GitHub.'
-        return HealthCheck(Health.PROBLEM, "GitHub", seen, _NAME_IT)
-    token = next((environ[one] for one in TOKENS if environ.get(one)), "")
-    if not token:
-        todo = "Set GITHUB_TOKEN or GH_TOKEN, e.g. GH_TOKEN=$(gh auth token) gateval doctor."
-        return HealthCheck(Health.UNKNOWN, "GitHub", f"No token: {_NOT_SEEN}.", todo)
-    try:
-        return access_in(environ, chosen, token)
-    except ValueError as error:
-        return HealthCheck(Health.PROBLEM, "GitHub", f"{chosen} cannot be asked about: {error}.")
-
-
-def _guards(access: GitHubAccess) -> GitHubGuards:
-    """Return what is asked, for a person who waits so long and no longer."""
-    from gateval.adapters.github.forge import GitHubGuards
-    from gateval.adapters.github.transport import RetryLimits
-
-    return GitHubGuards(access, RetryLimits(total_seconds=20, attempts=2, limit_wait=10))
-
-
 def _refused(guards: GitHubGuards) -> HealthCheck | None:
     """Return why nothing more can be asked: GitHub does not know the token."""
     try:
         guards.default_branch()
     except ForgeRejected as error:
         if error.status == UNAUTHORIZED:
-            todo = f"Set {' or '.join(TOKENS[:2])} to one that is valid: {_NOT_SEEN}."
+            todo = f"Set {' or '.join(TOKENS[:2])} to one that is valid: {NOT_SEEN}."
             return HealthCheck(Health.PROBLEM, "token", error.message, todo)
     except ForgeError:
         return None  # each line says it for itself
@@ -462,7 +378,7 @@ def _token(guards: GitHubGuards, name: str) -> Iterator[HealthCheck]:
             ask()
         except (MissingPermission, NotOnForge) as error:
             missing = isinstance(error, NotOnForge)
-            todo = error.hint or (_NAME_IT if missing else "")
+            todo = error.hint or (NAME_IT if missing else "")
             yield HealthCheck(Health.PROBLEM, "token", error.message, todo)
         except GatevalError as error:
             yield HealthCheck(Health.UNKNOWN, "token", f"{topic}: {error.message}", error.hint)
@@ -487,7 +403,7 @@ def play_pull_request(environ: Mapping[str, str], number: int, *, repository: st
     access = access_to(environ, repository, opened.facts().origin)
     if isinstance(access, HealthCheck):
         raise UsageError(access.seen, hint=access.todo)
-    guards = _guards(access)
+    guards = guards_of(access)
     pull = guards.played_pull(number)
     jobs, unread = read_workflows(opened, survey(opened, registries(), opened.worktree()))
     check = CHECK_NAME

@@ -8,20 +8,20 @@ import shutil
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from gateval import __version__
 from gateval.adapters.folders import write_new
 from gateval.adapters.git.repository import GitRepository, open_repository
-from gateval.app.doctor import (
+from gateval.app.github_access import missing_labels
+from gateval.app.needs import (
     address_variables,
     key_variables,
     keyless_providers,
-    missing_labels,
     models_of,
     read_workflows,
     sealed_files,
 )
-from gateval.app.proof import Proof, holds_here, prove, stand_ins
 from gateval.app.readers import MEND, registries, valid_snapshot
 from gateval.candidates.processes import telling_lines
 from gateval.domain.base import MODEL_NAME_PATTERN
@@ -66,6 +66,9 @@ from gateval.render.starter import (
     what_held,
 )
 from gateval.safe.sanitize import plain_line
+
+if TYPE_CHECKING:
+    from gateval.app.proof import Proof
 
 
 def imports_of(paths: Iterable[str]) -> list[str]:
@@ -314,6 +317,8 @@ class Proving:
         )
 
     def _agreed(self, program: FoundProgram, agreed: set[tuple[str, ...]]) -> bool:
+        from gateval.app.proof import holds_here
+
         run = program.setup.run if program.setup else ()
         if run in agreed:
             return True
@@ -327,6 +332,8 @@ class Proving:
         return yes
 
     def _tried(self, program: FoundProgram, failed: _Failed) -> Proof | None:
+        from gateval.app.proof import prove, stand_ins  # and with it all that a run needs
+
         chosen = _sketch(self.repository, self.snapshot, "", program)
         if chosen is None:
             return None

@@ -54,10 +54,7 @@ def read_json(text: str, *, depth: int = DEPTH_LIMIT) -> JsonValue:
         raise NotStrictJson(_too_deep(depth)) from None
     except ValueError:  # an integer with more digits than Python converts
         raise NotStrictJson(_TOO_LONG) from None
-    if _may_hold_surrogates(text):
-        _check(value, depth)
-    else:
-        _check_depth(value, depth)
+    _check_of(text)(value, depth)
     return value
 
 
@@ -66,12 +63,13 @@ def read_json_list(text: str) -> Iterator[tuple[int, JsonValue]]:
 
     Raises `NotStrictListed` as `read_json` does, and `json.JSONDecodeError` for what is no list.
     """
+    check = _check_of(text)
     at = _expect(text, 0, "[")
     more = text[at : at + 1] != "]"
     while more:
         try:
             value, end = _DECODER.raw_decode(text, at)
-            _check(value, DEPTH_LIMIT)
+            check(value, DEPTH_LIMIT)
         except json.JSONDecodeError:
             raise
         except NotStrictJson as error:
@@ -98,6 +96,7 @@ def read_json_parts(
     Raises `ValueError` as `read_json` does, and for what is no object; a level more or less may be
     allowed around the items.
     """
+    check = _check_of(text)
 
     def value(at: int, names: Sequence[str], *, listed: bool) -> tuple[Any, int]:
         if listed and text[at : at + 1] == "[":
@@ -105,7 +104,7 @@ def read_json_parts(
         if not listed and names and text[at : at + 1] == "{":
             return mapping(at, names)
         found, end = _DECODER.raw_decode(text, at)
-        _check(found, depth)
+        check(found, depth)
         return found, end
 
     def mapping(at: int, names: Sequence[str]) -> tuple[Any, int]:
@@ -189,6 +188,13 @@ def _finite(digits: str) -> float:
     if math.isinf(number):
         raise NotStrictJson("a number is too big")
     return number
+
+
+def _check_of(text: str) -> Callable[[JsonValue, int], None]:
+    """Return what refuses lone surrogates and deep nesting in values of a text: no value needs to
+    be looked through for surrogates of which the text has none.
+    """
+    return _check if _may_hold_surrogates(text) else _check_depth
 
 
 def _may_hold_surrogates(text: str) -> bool:

@@ -26,8 +26,14 @@ from gateval.gateway.ledger import Ledger, Pricing, SpendingLimits
 from gateval.gateway.peers import Allowed
 from gateval.gateway.rehearsal import Rehearsal
 from gateval.gateway.scripted import answer
-from gateval.gateway.upstream.endpoints import PROVIDERS, Upstream, has_no_address, missing_keys
-from gateval.gateway.upstream.http_client import HttpClient, Timeouts, leads_here, pins_of, port_of
+from gateval.gateway.upstream.endpoints import (
+    PROVIDERS,
+    Upstream,
+    has_no_address,
+    missing_keys,
+    port_of,
+)
+from gateval.gateway.upstream.http_client import HttpClient, Timeouts, leads_here, pins_of
 from gateval.gateway.upstream.retry import (
     Retrier,
     RetryPolicy,

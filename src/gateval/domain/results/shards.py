@@ -12,6 +12,7 @@ import operator
 import re
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from functools import cache
 from math import ceil
 from typing import NamedTuple, Self, TypeAlias
 
@@ -110,14 +111,15 @@ def seconds_of(plan: Plan, trials: Iterable[Trial], kept: Mapping[str, float]) -
         took[key.eval, key.fixture].append(seconds)
         took[key.eval, ""].append(seconds)
 
-    def takes(key: TrialKey) -> float:
-        known = kept.get(own[key.eval])
+    @cache
+    def takes(evaluation: str, fixture: str) -> float:
+        known = kept.get(own[evaluation])
         if known is not None:
-            return known * turns[key.eval, key.fixture]
-        found = took.get((key.eval, key.fixture)) or took.get((key.eval, ""), [0.0])
+            return known * turns[evaluation, fixture]
+        found = took.get((evaluation, fixture)) or took.get((evaluation, ""), [0.0])
         return sum(found) / len(found)
 
-    return takes
+    return lambda key: takes(key.eval, key.fixture)
 
 
 def busy_seconds(plan: Plan, trials: Iterable[Trial]) -> float:

@@ -203,6 +203,18 @@ def _key(provider: Provider, environ: Mapping[str, str]) -> SecretStr | None:
     return SecretStr(key)
 
 
+def place_of(url: str) -> tuple[str, int]:
+    """Return the host and the port that a URL leads to."""
+    parts = urlsplit(url)
+    host = (parts.hostname or "").rstrip(".")
+    return host, parts.port or (443 if parts.scheme == "https" else 80)
+
+
+def port_of(url: str) -> int:
+    """Return the port that a URL leads to."""
+    return place_of(url)[1]
+
+
 def _proxy(url: str, environ: Mapping[str, str]) -> SecretStr | None:
     """Return the forward proxy for `url` by the customary variables, in either case of letters."""
     parts = urlsplit(url)

@@ -18,7 +18,6 @@ import ssl
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from typing import Any, NamedTuple, Self
-from urllib.parse import urlsplit
 
 import aiohappyeyeballs
 import aiohttp
@@ -32,6 +31,7 @@ from gateval.domain.base import Value
 from gateval.domain.trials.model_call import InputReply, ModelReply
 from gateval.errors import CERTIFICATE_HINT
 from gateval.gateway.peers import Allowed, NotTheirs, Peers, ResetPeer, is_own, plain_address
+from gateval.gateway.upstream.endpoints import place_of
 from gateval.gateway.upstream.retry import (
     Misled,
     Transient,
@@ -131,7 +131,7 @@ Pins = Mapping[tuple[str, int], tuple[str, ...]]
 
 async def pins_of(urls: Iterable[str]) -> Pins:
     """Return what the hosts of these URLs mean, of those that mean this machine."""
-    places = {_place(url) for url in urls}
+    places = {place_of(url) for url in urls}
     named = sorted(place for place in places if place[0] and not plain_address(place[0]))
     found = await asyncio.gather(*(_pin(host, port) for host, port in named))
     return {place: pinned for place, pinned in zip(named, found, strict=True) if pinned}
@@ -176,12 +176,7 @@ class PinnedResolver(AbstractResolver):
 
 def leads_here(url: str) -> bool:
     """Whether a URL names an address of this machine in digits."""
-    return _means_here(_place(url)[0])
-
-
-def port_of(url: str) -> int:
-    """Return the port that a URL leads to."""
-    return _place(url)[1]
+    return _means_here(place_of(url)[0])
 
 
 async def _pin(host: str, port: int) -> tuple[str, ...]:
@@ -205,12 +200,6 @@ async def _pin(host: str, port: int) -> tuple[str, ...]:
 def _means_here(address: str) -> bool:
     plain = plain_address(address)
     return plain is not None and is_own(plain)
-
-
-def _place(url: str) -> tuple[str, int]:
-    parts = urlsplit(url)
-    host = (parts.hostname or "").rstrip(".")
-    return host, parts.port or (443 if parts.scheme == "https" else 80)
 
 
 ANSWER_LIMIT = 20 * 1024 * 1024
