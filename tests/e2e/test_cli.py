@@ -93,7 +93,9 @@ def test_report_gives_the_bytes_of_check(shop: Repo, tmp_path: Path, stored: str
 
 def untimed(comment: Path) -> str:
     """The comment without what a clock said."""
-    timed = re.compile(r"[0-9.]+ s an answer|(?<=\| )[0-9.]+ s(?= \|)|^.* the time of base .*\n", re.MULTILINE)
+    timed = re.compile(
+        r"[0-9.]+ s an answer|(?<=\| )[0-9.]+ s(?= \|)|^.* the time of base .*\n", re.MULTILINE
+    )
     return timed.sub("", comment.read_text())
 
 

@@ -13,7 +13,6 @@ from gateval.adapters.git.repository import GitRepository, open_repository
 from gateval.adapters.machine import SystemClock
 from gateval.adapters.own_code import engine_digest
 from gateval.adapters.results_folder import create_results_folder, results_path
-from gateval.app.check import conclude
 from gateval.app.day_spending import DaySpending
 from gateval.app.replay import taping_asked
 from gateval.app.resume import killed_try
@@ -23,7 +22,6 @@ from gateval.app.run.sealing import MeasuredRun, runnable, seal_results
 from gateval.app.run.shards import KilledTry, parts_in, with_allowance
 from gateval.app.run.stages import Machine, StageEnd
 from gateval.app.run_history import stored_runs
-from gateval.app.show import with_spent_here
 from gateval.app.stored import read_plan
 from gateval.domain.history.forecast import kept_seconds
 from gateval.domain.plan.plan import Plan
@@ -123,6 +121,8 @@ def run_stage(
     how |= {"killed": killed} if killed else {}
     machine = Machine(plan, repository, settings, folder, minutes, **how)
     if job.step is ActionStep.FINISH:
+        from gateval.app.check import conclude
+
         measured = _finished(machine, there, whole_plan)
         spending.close_later(plan.allowance, measured.whole)
         return conclude(measured, settings, taped, chosen=results is not None)
@@ -135,6 +135,8 @@ def run_stage(
 
 def _finished(machine: Machine, parts: list[ResultsPart], whole_plan: Plan) -> MeasuredRun:
     """Measure the rest, and return the whole run by the whole plan."""
+    from gateval.app.show import with_spent_here  # which knows the views, as no shard needs to
+
     settings, folder = machine.settings, machine.folder
     end, measured = machine.measure_rest(parts)
     sys.stderr.write(end.text)

@@ -54,7 +54,7 @@ def read_json(text: str, *, depth: int = DEPTH_LIMIT) -> JsonValue:
         raise NotStrictJson(_too_deep(depth)) from None
     except ValueError:  # an integer with more digits than Python converts
         raise NotStrictJson(_TOO_LONG) from None
-    _check_of(text)(value, depth)
+    _check_of(text, depth)(value, 0, len(text))
     return value
 
 
@@ -63,13 +63,13 @@ def read_json_list(text: str) -> Iterator[tuple[int, JsonValue]]:
 
     Raises `NotStrictListed` as `read_json` does, and `json.JSONDecodeError` for what is no list.
     """
-    check = _check_of(text)
+    check = _check_of(text, DEPTH_LIMIT)
     at = _expect(text, 0, "[")
     more = text[at : at + 1] != "]"
     while more:
         try:
             value, end = _DECODER.raw_decode(text, at)
-            check(value, DEPTH_LIMIT)
+            check(value, at, end)
         except json.JSONDecodeError:
             raise
         except NotStrictJson as error:
@@ -96,7 +96,7 @@ def read_json_parts(
     Raises `ValueError` as `read_json` does, and for what is no object; a level more or less may be
     allowed around the items.
     """
-    check = _check_of(text)
+    check = _check_of(text, depth)
 
     def value(at: int, names: Sequence[str], *, listed: bool) -> tuple[Any, int]:
         if listed and text[at : at + 1] == "[":
@@ -104,7 +104,7 @@ def read_json_parts(
         if not listed and names and text[at : at + 1] == "{":
             return mapping(at, names)
         found, end = _DECODER.raw_decode(text, at)
-        check(found, depth)
+        check(found, at, end)
         return found, end
 
     def mapping(at: int, names: Sequence[str]) -> tuple[Any, int]:
@@ -190,11 +190,19 @@ def _finite(digits: str) -> float:
     return number
 
 
-def _check_of(text: str) -> Callable[[JsonValue, int], None]:
-    """Return what refuses lone surrogates and deep nesting in values of a text: no value needs to
-    be looked through for surrogates of which the text has none.
+def _check_of(text: str, depth: int) -> Callable[[JsonValue, int, int], None]:
+    """Return what refuses lone surrogates and deep nesting in a value, which stands in `text` from
+    one place up to another: what that text cannot hold is not looked for in the value.
     """
-    return _check if _may_hold_surrogates(text) else _check_depth
+    whole = _may_hold_surrogates(text)
+
+    def check(value: JsonValue, at: int, end: int) -> None:
+        if whole:
+            _check(value, depth)
+        elif text.count("{", at, end) + text.count("[", at, end) > depth:
+            _check_depth(value, depth)
+
+    return check
 
 
 def _may_hold_surrogates(text: str) -> bool:

@@ -6,7 +6,6 @@ import sys
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from hashlib import sha256
-from importlib import import_module
 from operator import is_
 from threading import Event
 from typing import TYPE_CHECKING
@@ -26,6 +25,7 @@ from gateval.app.run.views import (
     REUSABLE_BYTES,
     REUSABLE_FILE,
     RUN_FILE,
+    warm_up,
     written_views,
 )
 from gateval.domain.decision.decision import Report
@@ -99,9 +99,8 @@ def measure(
         safe = aside.submit(_safe, plan, redactor)
         storing = aside.submit(lambda: None if taping.replay else store_plan(safe.result(), folder))
         aside.submit(over.wait, FIRST_WAVE_SECONDS)
-        loading = aside.submit(
-            lambda: import_module("gateval.app.run.views").warm_up(settings.views)
-        )
+        ends = stage is None or stage.ends  # else there is nothing to show yet
+        loading = aside.submit(lambda: warm_up(settings.views) if ends else None)
         try:
             with show_progress(sys.stderr, plain=settings.plain) as listen:
                 wait([storing] if resumed.kept.measured else [])  # the log begins with these

@@ -81,7 +81,7 @@ def page_data(view: ReportView, room: int) -> PageData:
     for number, (fact, pair) in enumerate(zip(facts, shown, strict=False) if room >= 0 else ()):
         others = (one for one in (*fact.head, *fact.base) if all(one is not each for each in pair))
         if trials := list(others):
-            block = _packed([_trial(fact, one) for one in trials])
+            block = _packed(_trials(fact, trials))
             room -= len(block) + _TAG
             if room < 0:
                 break
@@ -218,7 +218,7 @@ def _fixture(view: ReportView, fact: FixtureFacts, pair: Pair) -> Json:
             "base": found.base_step.number if found.base_step else 0,
             "said": seen(str(found), _SAID),
         },
-        "trials": [_trial(fact, one) for one in pair if one is not None],
+        "trials": _trials(fact, [one for one in pair if one is not None]),
         "outline": [_outline(fact, one) for one in (*fact.head, *fact.base)],
         "commands": [
             ["Run it again", again],
@@ -247,7 +247,16 @@ def _outline(fact: FixtureFacts, trial: Trial) -> Json:
     return {"side": side, "rep": number, "mark": _mark(fact, trial), "steps": steps}
 
 
-def _trial(fact: FixtureFacts, trial: Trial) -> Json:
+def _trials(fact: FixtureFacts, trials: Sequence[Trial]) -> list[Json]:
+    """Return trials of a fixture. Of most the assessments are the very same, which are looked at
+    once.
+    """
+    ended = {id(one.assessments): one for one in trials}
+    checks = {same: list(_checks(fact, one)) for same, one in ended.items()}
+    return [_trial(fact, one, checks[id(one.assessments)]) for one in trials]
+
+
+def _trial(fact: FixtureFacts, trial: Trial, checks: list[Json]) -> Json:
     usage = trial.usage
     blamed = set(blamed_steps(trial.assessments))
     steps, left = _steps_of(trial, blamed)
@@ -266,7 +275,7 @@ def _trial(fact: FixtureFacts, trial: Trial) -> Json:
         "printed": seen("\n".join(trial.detail), _STEP),
         "steps": steps,
         "left": left,
-        "checks": list(_checks(fact, trial)),
+        "checks": checks,
     }
 
 

@@ -66,9 +66,12 @@ def _named(character: str) -> str:
     return f"\u27e6U+{code:04X}\u27e7"
 
 
+_COMPACT = json.JSONEncoder(separators=(",", ":"))
+
+
 def as_json(value: Any) -> str:
     """Return JSON in ASCII that can stand in an element of HTML: it holds no `<`, `>` or `&`."""
-    text = json.dumps(value, separators=(",", ":"))
+    text = _COMPACT.encode(value)
     return text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
 
 
