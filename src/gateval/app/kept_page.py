@@ -9,12 +9,13 @@ from __future__ import annotations
 
 import hashlib
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from contextlib import suppress
 from functools import cache
 from importlib.resources import files
 from importlib.resources.abc import Traversable
 from pathlib import Path
+from tempfile import TemporaryFile
 
 from pydantic import ValidationError
 
@@ -71,17 +72,16 @@ def kept_page(run: Path) -> str | None:
     return page.decode("utf-8", "replace") if same else None
 
 
-def keep_page(run: Path, make: Callable[[], str]) -> str:
+def keep_page(run: Path, make: Callable[[], Iterable[str]]) -> str:
     """Make the page of a run, and keep it where it can be kept: of results that nobody writes just
     then, in a folder that can be written to.
     """
     before = None
     with suppress(OSError):
         before = _stands(run), _digest(run / RESULTS_FILE), _store(run)
-    page = make()
+    content = made_page(make)
     with suppress(OSError):
         if before is not None and before[::2] == (_stands(run), _store(run)):
-            content = page.encode()
             stands, results, store = before
             made = _Made(
                 stands=stands,
@@ -91,7 +91,18 @@ def keep_page(run: Path, make: Callable[[], str]) -> str:
                 page=hashlib.sha256(content).hexdigest(),
             )
             write_whole(run / KEPT_FILE, (made.model_dump_json().encode(), b"\n", content))
-    return page
+    return content.decode()
+
+
+def made_page(make: Callable[[], Iterable[str]]) -> bytes:
+    """Make a page piece by piece. Until it is whole it lies in a passing file, for what it is made
+    of takes memory enough, and is gone by then.
+    """
+    with suppress(OSError), TemporaryFile() as file:
+        file.writelines(piece.encode() for piece in make())
+        file.seek(0)
+        return file.read()
+    return "".join(make()).encode()
 
 
 def _stands(run: Path) -> _Stands:

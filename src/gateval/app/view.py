@@ -11,7 +11,7 @@ from __future__ import annotations
 import json
 import secrets
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import nullcontext
 from html import unescape
 from pathlib import Path
@@ -28,7 +28,7 @@ from gateval.adapters.results_folder import PARENTS
 from gateval.app.challenge import label_verdict
 from gateval.app.compare import runs_of
 from gateval.app.guard import LINE_LIMIT
-from gateval.app.kept_page import keep_page, kept_page
+from gateval.app.kept_page import keep_page, kept_page, made_page
 from gateval.app.readers import valid_snapshot
 from gateval.app.run.finished import finished_page
 from gateval.app.run.views import RESULTS_FILE, VIEWS, warm_up
@@ -188,7 +188,7 @@ class Pages:
         """
         folder = self._root.joinpath(*PARENTS, run)
         if self._repository.tracks(folder.relative_to(self._root)):  # a change brought it
-            return PageAnswer(200, _made(folder))
+            return PageAnswer(200, made_page(lambda: _made(folder)).decode())
         with self._making if whole else nullcontext():
             if (page := _stored(folder)) is not None:
                 return PageAnswer(200, page)
@@ -265,12 +265,11 @@ def _scores(folder: Path) -> str | None:
     return render_run(record, SiteFrame(note=_SCORES))
 
 
-def _made(folder: Path) -> str:
+def _made(folder: Path) -> Iterator[str]:
     from gateval.render.view import ReportView
 
-    page = VIEWS["html"].render(ReportView(make_report(read_results(folder))))
+    yield from VIEWS["html"].pieces(ReportView(make_report(read_results(folder))))
     warm_up(("html",))  # what was known of these results is known of none
-    return page
 
 
 def add_feedback(
