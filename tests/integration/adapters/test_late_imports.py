@@ -35,3 +35,17 @@ def test_a_command_loads_those_of_its_file_alone() -> None:
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stderr.strip() == "['authoring']"
+
+
+@pytest.mark.parametrize(
+    ("code", "late"),
+    [
+        ("from gateval.cli.main import run; run(['check', '--help'])", {"pydantic"}),
+        ("import gateval.app.init", {"aiohttp", "gateval.app.doctor", "gateval.app.proof"}),
+        ("import gateval.app.spread", {"gateval.app.check", "jinja2"}),
+    ],
+)
+def test_what_nobody_needs_yet_is_not_loaded(code: str, late: set[str]) -> None:
+    code = f"import sys; {code}; print(sorted({late} & sys.modules.keys()), file=sys.stderr)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stderr.strip() == "[]"
