@@ -17,7 +17,9 @@ import github
 import pydantic
 
 import gateval
+from gateval.adapters.own_code import engine_digest
 from gateval.render.comment_parts import environment
+from gateval.render.page.template import environment as pages
 
 NOT_FOR_IMPORT = ("gateval.__main__", "gateval.candidates.isolation.supervisor")
 """A program's first module, and what runs without the gate."""
@@ -42,8 +44,10 @@ def warm() -> None:
     for model in _below(pydantic.BaseModel):
         with contextlib.suppress(pydantic.PydanticUndefinedAnnotation):
             model.model_rebuild()
-    for name in environment().list_templates():
-        environment().get_template(name)
+    for made in (environment(), pages()):
+        for name in made.list_templates(["j2"]):
+            made.get_template(name)
+    engine_digest()
     gc.collect()
     gc.freeze()  # a fork's collector would copy every page that it looks at
 

@@ -171,13 +171,13 @@ class Tools:
     homes: frozenset[str]
     ours: tuple[str, ...] = ()
     found: set[str] = field(default_factory=set)
-    _seen: set[str] = field(default_factory=set)
+    _known: dict[str, bool] = field(default_factory=dict)
 
     def on_path(self, environ: Mapping[str, str]) -> None:
         """Find what is on PATH, with the toolchains that it belongs to."""
-        for name in environ.get("PATH", "").split(os.pathsep):
-            if os.path.isabs(name):
-                self._folder(os.path.realpath(name))
+        named = filter(os.path.isabs, environ.get("PATH", "").split(os.pathsep))
+        for folder in dict.fromkeys(map(os.path.realpath, named)):
+            self._folder(folder)
         for home in self.homes:
             if "rustup" in _names(os.path.join(home, ".cargo/bin")):
                 self.toolchain(environ.get("RUSTUP_HOME") or os.path.join(home, ".rustup"))
@@ -185,17 +185,20 @@ class Tools:
     def toolchain(self, folder: str) -> bool:
         """Show the parts of a toolchain; False if the folder is none."""
         folder = os.path.realpath(folder)
-        parts = {part for marks, parts in KINDS if _holds_all(folder, marks) for part in parts}
-        if folder in self.homes or folder in {"/", *PASSING}:
-            return False
-        if os.path.dirname(folder) in self.homes:
-            parts.discard(WHOLE)
-        if folder not in self._seen:
-            self._seen.add(folder)
-            self.found |= {path for part in parts if os.path.exists(path := _joined(folder, part))}
-            if "bin" in parts:
-                self._follow(_joined(folder, "bin"))
-        return bool(parts)
+        if folder not in self._known:
+            self._known[folder] = False
+            if folder not in self.homes and folder not in {"/", *PASSING}:
+                parts = {
+                    one for marks, parts in KINDS if _holds_all(folder, marks) for one in parts
+                }
+                if os.path.dirname(folder) in self.homes:
+                    parts.discard(WHOLE)
+                self._known[folder] = bool(parts)
+                places = (_joined(folder, part) for part in parts)
+                self.found.update(path for path in places if os.path.exists(path))
+                if "bin" in parts:
+                    self._follow(_joined(folder, "bin"))
+        return self._known[folder]
 
     def _folder(self, folder: str) -> None:
         if folder in self.homes:
@@ -212,7 +215,10 @@ class Tools:
         """Show what the programs of a folder lead to: toolchains, or else a program by itself."""
         if any(_within(folder, place) for place in self.ours):
             return
+        is_real = os.path.realpath(folder) == folder
         for program in _programs(folder):
+            if is_real and not os.path.islink(program):
+                continue
             target = os.path.realpath(program)
             if os.path.dirname(target) != folder:
                 above = [str(one) for one in Path(target).parents]
@@ -251,7 +257,10 @@ def _joined(folder: str, part: str) -> str:
 
 def _holds_all(folder: str, marks: tuple[str, ...]) -> bool:
     with contextlib.suppress(OSError):
-        return all(any(Path(folder).glob(mark)) for mark in marks)
+        return all(
+            any(Path(folder).glob(mark)) if "*" in mark else os.path.exists(f"{folder}/{mark}")
+            for mark in marks
+        )
     return False
 
 
