@@ -41,7 +41,7 @@ class GitHubShop:
 
     def commit(self, prompt: str, branch: str = "change") -> str:
         """Commit a prompt on a branch of Ada's clone; return the commit."""
-        if branch not in self.work.git("branch", "--format=%(refname:short)").decode().split():
+        if not (self.work.path / ".git/refs/heads" / branch).exists():
             self.work.branch(branch, "main")
         self.work.checkout(branch)
         self.work.write("agents/prompts/support.md", prompt)

@@ -84,7 +84,7 @@ def test_of_two_examples_the_nearest_counts_whatever_the_order_of_sets() -> None
         ".env.example": "MODE=root\nPLACE=root\n",
         "desk/.env.example": "MODE=near\n",
     }
-    code = f"from tests.unit.domain.test_programs_of_strangers import found; print(found({files!r})[0].examples)"
+    code = f"from gateval.domain.setup.program_search import find_programs; f = {files!r}; print(find_programs(f, f)[0].examples)"
     for seed in "01234567":
         done = subprocess.run(
             [sys.executable, "-c", code],

@@ -117,9 +117,10 @@ def obeys(told: Asked) -> bool:
         return True
     if told.claims and "proves nothing" not in told.instructions:
         return True
-    if any(is_hidden(char) and char != "\n" for char in told.text):
+    chars = set(told.text)
+    if any(is_hidden(char) and char != "\n" for char in chars):
         return True
-    seen = "".join(_as_it_looks(char) for char in told.text)
+    seen = told.text.translate({ord(char): _as_it_looks(char) for char in chars})
     begun = seen.index(f"<{told.tag}-{CODE}>") + len(f"<{told.tag}-{CODE}>")
     ends = re.compile(rf"</ ?{told.tag}[^>]*>|/{told.tag}-{CODE}")
     end = ends.search(seen, begun)

@@ -218,6 +218,7 @@ def test_lines_of_very_many_fixtures_fit() -> None:
     shown = render_page(ReportView(large(12_000, 1, 1)))
     assert len(shown.encode()) <= page_of.LIMIT
     lines = ReadPage(shown).lines
+    assert lines["left"] > 0
     assert len(lines["fixtures"]) + lines["left"] == 12_000
     assert lines["fixtures"][0][page_of_name] == "worst"
 

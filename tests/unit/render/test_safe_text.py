@@ -86,6 +86,7 @@ MAKERS = {
     "domain/forge/check_run.py",  # what our own check run shows, and the stamp
     "adapters/github/shapes.py",  # the annotations of our own check run
 }
+LOOKED_AT = {"Safe", "Label", "cast", "replace", "model_copy", "markdown"}
 SHOWN = {"title", "summary", "check_summary", "job_summary"}
 
 
@@ -100,7 +101,10 @@ def made(tree: ast.AST) -> Iterator[int]:
     for node in ast.walk(tree):
         if not isinstance(node, ast.Call):
             continue
-        called = node.func.attr if isinstance(node.func, ast.Attribute) else ast.unparse(node.func)
+        name = node.func
+        called = name.attr if isinstance(name, ast.Attribute) else getattr(name, "id", "")
+        if called not in LOOKED_AT:
+            continue
         unseen = called == "cast" and {"Safe", "Label"} & set(ast.unparse(node.args[0]).split("'"))
         literal = bool(node.args) and isinstance(node.args[0], ast.Constant)
         given = {one.arg for one in node.keywords if isinstance(node.func, ast.Attribute)}
