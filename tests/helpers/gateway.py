@@ -7,8 +7,6 @@ from collections.abc import Awaitable, Callable
 from typing import Any
 
 import aiohttp
-import anthropic
-import openai
 
 from gateval.domain.trials.model_call import Message, ModelRequest
 from gateval.domain.trials.trace import StepKind, Trace
@@ -20,6 +18,7 @@ from gateval.gateway.local.session import Session
 from gateval.gateway.local.trial_calls import CallLimits
 from gateval.gateway.upstream.endpoints import read_upstreams
 from gateval.gateway.upstream.retry import RetryPolicy
+from tests.helpers import official
 from tests.servers.model_server import Answer, Call, ModelServer, Responder, reply
 
 CANARY = "sk-canary-0123456789abcdef"
@@ -98,7 +97,7 @@ async def send(
 
 async def ask_openai(session: Session, **more: Any) -> None:
     environment = session.environment()
-    async with openai.AsyncOpenAI(
+    async with official.openai.AsyncOpenAI(
         base_url=environment["OPENAI_BASE_URL"], api_key=environment["OPENAI_API_KEY"]
     ) as client:
         await client.chat.completions.create(**{**ASKED, **more})
@@ -106,7 +105,7 @@ async def ask_openai(session: Session, **more: Any) -> None:
 
 async def ask_anthropic(session: Session, **more: Any) -> None:
     environment = session.environment()
-    async with anthropic.AsyncAnthropic(
+    async with official.anthropic.AsyncAnthropic(
         base_url=environment["ANTHROPIC_BASE_URL"], api_key=environment["ANTHROPIC_API_KEY"]
     ) as client:
         await client.messages.create(max_tokens=9, **{**ASKED, **more})

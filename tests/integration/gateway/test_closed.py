@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable
 from typing import Any
 
-import anthropic
-import openai
 import pytest
 
 from gateval.domain.manifests.gate_config import CallFeature
@@ -14,6 +12,7 @@ from gateval.domain.trials.trial import Side
 from gateval.gateway.local.server import GatewayServer
 from gateval.gateway.local.session import Session
 from gateval.gateway.local.trial_calls import CallLimits
+from tests.helpers import official
 from tests.helpers.gateway import ask_anthropic, ask_openai, begun, errors, serve
 from tests.servers.model_server import ModelServer
 
@@ -22,7 +21,7 @@ USER = {"role": "user", "content": "hi"}
 
 async def ask_responses(session: Session, **more: Any) -> None:
     environment = session.environment()
-    async with openai.AsyncOpenAI(
+    async with official.openai.AsyncOpenAI(
         base_url=environment["OPENAI_BASE_URL"], api_key=environment["OPENAI_API_KEY"]
     ) as client:
         await client.responses.create(**{"model": "m", "input": "hi", **more})
@@ -77,7 +76,9 @@ def test_it_is_refused_and_reaches_no_provider(case: str) -> None:
 
     async def use(server: GatewayServer, provider: ModelServer) -> None:
         session = begun(server)
-        with pytest.raises((openai.PermissionDeniedError, anthropic.PermissionDeniedError)) as got:
+        with pytest.raises(
+            (official.openai.PermissionDeniedError, official.anthropic.PermissionDeniedError)
+        ) as got:
             await ask(session, **more)
         assert words in str(got.value)
         assert provider.calls == []
@@ -120,7 +121,7 @@ def test_a_candidate_asks_for_the_models_of_its_manifest(
             await ask_openai(session, model=asked)
             assert provider.calls[0].body["model"] == asked
             return
-        with pytest.raises(openai.PermissionDeniedError, match=r"add it to `spec\.uses`"):
+        with pytest.raises(official.openai.PermissionDeniedError, match=r"add it to `spec\.uses`"):
             await ask_openai(session, model=asked)
         assert provider.calls == []
 

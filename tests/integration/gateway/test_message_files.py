@@ -6,9 +6,6 @@ import json
 from typing import Any
 
 import pytest
-from anthropic.types import MessageParam
-from openai.types.chat import ChatCompletionUserMessageParam
-from openai.types.responses.response_input_item_param import Message as ResponsesMessage
 from pydantic import TypeAdapter
 
 from gateval.domain.trials.model_call import Message, MessageFile, ModelRequest
@@ -30,6 +27,8 @@ def written(name: str, key: str) -> Any:
 
 
 def test_openai_chat() -> None:
+    from openai.types.chat import ChatCompletionUserMessageParam
+
     message = written("openai-chat", "messages")
     TypeAdapter(ChatCompletionUserMessageParam).validate_python(message)
     assert message["content"] == [
@@ -46,6 +45,8 @@ def test_openai_chat() -> None:
 
 
 def test_openai_responses() -> None:
+    from openai.types.responses.response_input_item_param import Message as ResponsesMessage
+
     message = written("openai-responses", "input")
     TypeAdapter(ResponsesMessage).validate_python(message)
     assert message["content"] == [
@@ -60,6 +61,8 @@ def test_openai_responses() -> None:
 
 
 def test_anthropic() -> None:
+    from anthropic.types import MessageParam
+
     message = written("anthropic-messages", "messages")
     TypeAdapter(MessageParam).validate_python(message)
     picture = {"type": "base64", "media_type": "image/png", "data": "iVBORw=="}

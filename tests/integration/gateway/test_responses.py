@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from typing import Any
 
-import openai
 import pytest
 
 from gateval.domain.manifests.evaluation import ScriptedModel, ScriptedSpec
@@ -13,6 +12,7 @@ from gateval.domain.trials.trace import Trace
 from gateval.domain.trials.trial import Side
 from gateval.gateway.local.server import GatewayServer
 from gateval.gateway.local.session import Session
+from tests.helpers import official
 from tests.helpers.gateway import RESPONSES, begun, send, serve
 from tests.servers.model_server import Answer, Call, ModelServer, reply
 
@@ -36,9 +36,9 @@ def serve_order(call: Call) -> Answer:
     return reply(call, tools=[("c7", "look", {"order": 7})])
 
 
-def client(session: Session) -> openai.AsyncOpenAI:
+def client(session: Session) -> official.openai.AsyncOpenAI:
     environment = session.environment()
-    return openai.AsyncOpenAI(
+    return official.openai.AsyncOpenAI(
         base_url=environment["OPENAI_BASE_URL"], api_key=environment["OPENAI_API_KEY"]
     )
 

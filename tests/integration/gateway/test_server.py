@@ -7,13 +7,12 @@ import io
 import json
 
 import aiohttp
-import anthropic
-import openai
 import pytest
 
 from gateval.domain.trials.trace import Trace
 from gateval.domain.trials.trial import Side
 from gateval.gateway.local.server import BODY_LIMIT, GatewayServer
+from tests.helpers import official
 from tests.helpers.gateway import (
     ASKED,
     CANARY,
@@ -81,9 +80,9 @@ def test_unknown_keys_are_refused_and_so_are_those_of_ended_candidates() -> None
             status, _, _ = await send(session, key=key, json=ASKED)
             assert status == 401
         session.close()
-        with pytest.raises(openai.AuthenticationError, match="its candidate has ended"):
+        with pytest.raises(official.openai.AuthenticationError, match="its candidate has ended"):
             await ask_openai(session)
-        with pytest.raises(anthropic.AuthenticationError, match="its candidate has ended"):
+        with pytest.raises(official.anthropic.AuthenticationError, match="its candidate has ended"):
             await ask_anthropic(session)
         assert provider.calls == []
         status, _, _ = await send(other, json=ASKED)
@@ -205,10 +204,10 @@ def test_errors_of_the_provider_are_passed_on_without_its_headers_and_keys() -> 
 
     async def use(server: GatewayServer, provider: ModelServer) -> None:
         session = begun(server)
-        with pytest.raises(openai.BadRequestError) as caught:
+        with pytest.raises(official.openai.BadRequestError) as caught:
             await ask_openai(session)
         assert caught.value.type == "too_long"
-        with pytest.raises(anthropic.BadRequestError, match="Too long"):
+        with pytest.raises(official.anthropic.BadRequestError, match="Too long"):
             await ask_anthropic(session)
         _, body, headers = await send(session, json=ASKED)
         trace = session.end()
@@ -237,11 +236,11 @@ def test_a_provider_in_trouble(answer: Answer, status: int) -> None:
     async def use(server: GatewayServer, provider: ModelServer) -> None:
         session = begun(server)
         tries = 2 if status in {429, 503} or answer.status == 200 else 1
-        with pytest.raises(openai.APIStatusError) as caught:
+        with pytest.raises(official.openai.APIStatusError) as caught:
             await ask_openai(session)
         assert caught.value.status_code == status
         assert len(provider.calls) == tries
-        with pytest.raises(anthropic.APIStatusError) as also:
+        with pytest.raises(official.anthropic.APIStatusError) as also:
             await ask_anthropic(session)
         assert also.value.status_code == status
         assert len(provider.calls) == 2 * tries
@@ -253,7 +252,7 @@ def test_a_provider_in_trouble(answer: Answer, status: int) -> None:
 def test_a_model_that_is_not_set_up() -> None:
     async def use(server: GatewayServer, provider: ModelServer) -> None:
         session = begun(server)
-        with pytest.raises(openai.BadRequestError, match="needs VLLM_BASE_URL"):
+        with pytest.raises(official.openai.BadRequestError, match="needs VLLM_BASE_URL"):
             await ask_openai(session, model="vllm/x")
 
     serve(use)
@@ -287,13 +286,13 @@ def test_closing_a_session_ends_its_calls() -> None:
 def test_calls_between_trials_are_refused_and_counted() -> None:
     async def use(server: GatewayServer, provider: ModelServer) -> None:
         session = server.open(Side.HEAD, ())
-        with pytest.raises(openai.PermissionDeniedError, match="No trial is under way"):
+        with pytest.raises(official.openai.PermissionDeniedError, match="No trial is under way"):
             await ask_openai(session)
         assert (session.stray, session.end(), provider.calls) == (1, None, [])
         session.begin()
         await ask_openai(session)
         assert session.end() is not None
-        with pytest.raises(anthropic.PermissionDeniedError, match="No trial is under way"):
+        with pytest.raises(official.anthropic.PermissionDeniedError, match="No trial is under way"):
             await ask_anthropic(session)
         assert (session.stray, len(provider.calls)) == (2, 1)
 

@@ -10,8 +10,6 @@ from typing import Any
 from urllib.parse import quote
 
 import aiohttp
-import anthropic
-import openai
 import pytest
 
 from gateval.domain.manifests.evaluation import ScriptedModel, ScriptedSpec
@@ -19,6 +17,7 @@ from gateval.domain.trials.trace import StepKind, Trace
 from gateval.domain.trials.trial import Cause, Side
 from gateval.gateway.local.server import GatewayServer
 from gateval.gateway.local.session import Session
+from tests.helpers import official
 from tests.helpers.gateway import (
     ASKED,
     CANARY,
@@ -58,16 +57,16 @@ def body(path: str, **more: Any) -> dict[str, Any]:
     return {**ASKED, **limit, **more}
 
 
-def openai_client(session: Session) -> openai.AsyncOpenAI:
+def openai_client(session: Session) -> official.openai.AsyncOpenAI:
     environment = session.environment()
-    return openai.AsyncOpenAI(
+    return official.openai.AsyncOpenAI(
         base_url=environment["OPENAI_BASE_URL"], api_key=environment["OPENAI_API_KEY"]
     )
 
 
-def anthropic_client(session: Session) -> anthropic.AsyncAnthropic:
+def anthropic_client(session: Session) -> official.anthropic.AsyncAnthropic:
     environment = session.environment()
-    return anthropic.AsyncAnthropic(
+    return official.anthropic.AsyncAnthropic(
         base_url=environment["ANTHROPIC_BASE_URL"], api_key=environment["ANTHROPIC_API_KEY"]
     )
 
@@ -287,7 +286,7 @@ def test_a_stream_that_breaks_off_is_an_error_for_all(path: str, ends: str) -> N
 
     async def use(server: GatewayServer, provider: ModelServer) -> None:
         session = begun(server)
-        with pytest.raises((openai.APIError, anthropic.APIError)) as caught:
+        with pytest.raises((official.openai.APIError, official.anthropic.APIError)) as caught:
             await READERS[path](session)
         assert "closed the connection" in str(caught.value) or "broke off" in str(caught.value)
         assert len(provider.calls) == 1
@@ -308,7 +307,7 @@ def test_an_error_of_the_provider_in_mid_stream_is_passed_on() -> None:
 
     async def use(server: GatewayServer, provider: ModelServer) -> None:
         session = begun(server)
-        with pytest.raises(anthropic.APIStatusError) as caught:
+        with pytest.raises(official.anthropic.APIStatusError) as caught:
             await read_messages(session)
         assert "overloaded_error" in str(caught.value)
         trace = session.end()
@@ -322,9 +321,13 @@ def test_an_error_of_the_provider_in_mid_stream_is_passed_on() -> None:
 def test_errors_before_the_stream_have_their_status(path: str, code: int) -> None:
     async def use(server: GatewayServer, provider: ModelServer) -> None:
         session = begun(server)
-        with pytest.raises((openai.APIStatusError, anthropic.APIStatusError)) as caught:
+        with pytest.raises(
+            (official.openai.APIStatusError, official.anthropic.APIStatusError)
+        ) as caught:
             await READERS[path](session)
-        assert isinstance(caught.value, openai.APIStatusError | anthropic.APIStatusError)
+        assert isinstance(
+            caught.value, official.openai.APIStatusError | official.anthropic.APIStatusError
+        )
         assert caught.value.status_code == code
         assert len(provider.calls) == (2 if code in {429, 503} else 1)
         assert len(errors(session.end())) == 1

@@ -5,11 +5,11 @@ from __future__ import annotations
 import asyncio
 from typing import Any
 
-import openai
 import pytest
 
 from gateval.domain.trials.trace import Step, Trace
 from gateval.gateway.local.server import GatewayServer
+from tests.helpers import official
 from tests.helpers.gateway import begun, serve
 from tests.servers.model_server import Answer, Call, ModelServer, reply
 
@@ -29,7 +29,7 @@ def respond(call: Call) -> Answer:
     return reply(call, f"Done {number}", delay=delay)
 
 
-async def work(client: openai.AsyncOpenAI, number: int) -> None:
+async def work(client: official.openai.AsyncOpenAI, number: int) -> None:
     messages: list[Any] = [
         {"role": "system", "content": f"You are {number}"},
         {"role": "user", "content": f"Task {number}"},
@@ -56,7 +56,7 @@ def test_each_agents_steps_are_a_whole_conversation(side_by_side: bool) -> None:
     async def use(server: GatewayServer, provider: ModelServer) -> None:
         session = begun(server)
         environment = session.environment()
-        async with openai.AsyncOpenAI(
+        async with official.openai.AsyncOpenAI(
             base_url=environment["OPENAI_BASE_URL"], api_key=session.key
         ) as client:
             if side_by_side:
