@@ -7,8 +7,9 @@ import json
 import pytest
 
 from gateval.candidates.options import NodeOptions
-from gateval.domain.setup.node_protocols import COPILOT, QUEUED
+from gateval.domain.setup.node_protocols import COPILOT
 from gateval.domain.setup.other_work import SILENT
+from gateval.domain.setup.platforms import LOGIN
 from tests.unit.domain.test_programs_of_strangers import found
 
 VOLT = "import { Agent, VoltAgent } from '@voltagent/core';\nimport { honoServer } from '@voltagent/server-hono';\n"
@@ -41,6 +42,12 @@ def test_a_framework_says_where_its_agents_are_asked(
     assert ("-e" in first.command) == ("export default" in text)
 
 
+def test_a_server_of_voltagent_that_wants_a_token_says_so() -> None:
+    served = "new VoltAgent({ agents: { desk }, server: honoServer({ authNext: { provider: jwtAuth({}) } }) });\n"
+    first, *_ = found({"src/index.ts": VOLT + ONE + served, "package.json": "{}"})
+    assert first.refused == LOGIN
+
+
 AG_UI = "import { EventEncoder } from '@ag-ui/encoder';\nimport { agent } from './agent';\n"
 STRANDS = (
     "import { addStrandsExpressEndpoint } from '@ag-ui/aws-strands/server';\n"
@@ -71,14 +78,40 @@ def test_a_server_of_node_may_speak_ag_ui(text: str, route: str) -> None:
 @pytest.mark.parametrize(
     ("path", "text", "why"),
     [
-        ("app/api/copilotkit/[[...slug]]/route.ts", "import { CopilotRuntime } from '@copilotkit/runtime';\nconst runtime = new CopilotRuntime({ agents });\nexport const POST = handle(app);\n", COPILOT),
-        ("src/server.ts", "import { CopilotRuntime } from '@copilotkit/runtime/v2';\nconst runtime = new CopilotRuntime({ agents });\napp.use('/api', given);\napp.listen(4000);\n", COPILOT),
-        ("app/api/chat/route.ts", "import { convertToModelMessages } from 'ai';\nimport { start } from 'workflow/api';\nexport async function POST(req) {\n  const { messages } = await req.json();\n  const run = await start(chat, [convertToModelMessages(messages)]);\n}\n", QUEUED),
-        ("app/api/chat/route.ts", "import { createAgent } from '@inngest/agent-kit';\nexport async function POST(req) {\n  const { message } = await req.json();\n  await inngest.send({ name: 'chat', data: { message } });\n}\n", QUEUED),
+        ("app/api/copilotkit/[[...slug]]/route.ts", "import { CopilotRuntime } from '@copilotkit/runtime';\nconst runtime = new CopilotRuntime({ agents });\nexport const POST = handle(app);\n", COPILOT.why),
+        ("src/server.ts", "import { CopilotRuntime } from '@copilotkit/runtime/v2';\nconst runtime = new CopilotRuntime({ agents });\napp.use('/api', given);\napp.listen(4000);\n", COPILOT.why),
+        ("app/api/chat/route.ts", "import { convertToModelMessages } from 'ai';\nimport { start } from 'workflow/api';\nexport async function POST(req) {\n  const { messages } = await req.json();\n  const run = await start(chat, [convertToModelMessages(messages)]);\n}\n", "hands the question to a job (`workflow/api`)"),
+        ("app/api/chat/route.ts", "import { createAgent } from '@inngest/agent-kit';\nexport async function POST(req) {\n  const { message } = await req.json();\n  await inngest.send({ name: 'chat', data: { message } });\n}\n", "hands the question to a job (`inngest.send`)"),
+        ("src/cli.ts", "import Anthropic from '@anthropic-ai/sdk';\nconst [word, ...args] = process.argv.slice(2);\nif (word === 'make') make();\nif (word === 'send') {\n  const message = args.join(' ');\n  await new Anthropic().beta.sessions.events.send(id, { message });\n}\n", "gives the question to a managed agent of Anthropic (`beta.sessions`)"),
     ],
 )  # fmt: skip
-def test_what_hands_its_questions_on_says_so(path: str, text: str, why: object) -> None:
-    assert {one.refused for one in found({path: text, "package.json": "{}"})} == {why}
+def test_what_hands_its_questions_on_says_so(path: str, text: str, why: str) -> None:
+    (first,) = found({path: text, "package.json": "{}"})
+    assert first.refused is not None
+    assert first.refused.why.startswith(why)
+
+
+def test_agents_that_a_job_asks_are_its_parts_where_a_route_starts_it() -> None:
+    agent = "import { createAgent } from '@inngest/agent-kit';\nexport const %s = createAgent({ name: '%s' });\n"
+    files = {one + ".ts": agent % (one, one) for one in ("sums", "words", "alone")}
+    files["app/api/jobs/route.ts"] = (
+        "import { serve } from 'inngest/next';\nimport { go } from '../../../job';\nserve({ functions: [go] });\n"
+    )
+    files["job.ts"] = (
+        "import { sums } from './sums';\nimport { words } from './words';\nexport const go = inngest.createFunction({}, {}, work);\n"
+    )
+    files["app/api/chat/route.ts"] = (
+        "import { inngest } from '../client';\nexport async function POST(req) {\n  const { message } = await req.json();\n  await inngest.send({ data: { message } });\n}\n"
+    )
+    (first,) = found({**files, "package.json": "{}"})
+    assert first.refused is not None
+    assert first.path == "app/api/chat/route.ts"
+
+
+def test_a_first_word_that_a_program_of_node_compares_names_its_command() -> None:
+    cli = "import OpenAI from 'openai';\nconst [command, ...args] = process.argv.slice(2);\nif (command === 'make') make(args[0]);\nif (command === 'tell') {\n  const message = args.join(' ');\n  await new OpenAI().responses.create({ input: message });\n}\n"
+    first, *_ = found({"cli.ts": cli, "package.json": "{}"})
+    assert (first.refused, first.invocation.words) == (None, ("tell", "{{ prompt }}"))
 
 
 def test_a_job_of_inngest_says_that_its_server_starts_it() -> None:

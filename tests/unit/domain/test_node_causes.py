@@ -11,6 +11,15 @@ from tests.unit.domain.test_programs_of_strangers import found
 AI = "import { generateText } from 'ai';\n"
 TRIGGER = "import { streams, schemaTask } from '@trigger.dev/sdk';\n"
 RUNTIME = "import { createApp } from '@agentuity/runtime';\n"
+FUNCTION = (
+    "import { app } from '@azure/functions';\nimport { ChatOpenAI } from '@langchain/openai';\n"
+)
+THREAD = "import OpenAI from 'openai';\nexport async function POST(request, { params: { threadId } }) {\n  const { KEY } = await request.json();\n}\n"
+THREADS = {
+    "app/api/threads/route.ts": "import OpenAI from 'openai';\nexport async function POST() {\n  return Response.json({ threadId: (await openai.beta.threads.create()).id });\n}\n",
+    "app/api/threads/[threadId]/actions/route.ts": THREAD.replace("KEY", "outputs"),
+    "app/api/threads/[threadId]/messages/route.ts": THREAD.replace("KEY", "content"),
+}
 ACTION = '"use server";\nimport { generateText } from "ai";\nexport async function ask(question: string) {\n  return (await generateText({ prompt: question })).text;\n}\n'
 ONE = (
     "import { Agent } from '@mastra/core/agent';\nexport const %s = new Agent({ name: 'desk' });\n"
@@ -43,9 +52,13 @@ MASTRA = {
         ({"src/routes/api/chat/+server.ts": "import { chat, chatParamsFromRequestBody } from '@tanstack/ai';\nexport const POST = async ({ request }) => {\n  const params = await chatParamsFromRequestBody(await request.json());\n  return chat({ messages: params.messages });\n};\n"}, "src/routes/api/chat/+server.ts", "is a route that speaks AG-UI"),
         ({"src/api.ts": "import { sse } from '@agentuity/runtime';\nimport { desk } from './desk';\n", "src/desk.ts": "import { createAgent } from '@agentuity/runtime';\nimport { work } from './work';\nexport const desk = createAgent('desk', {});\n", "src/work.ts": AI + "export const work = (prompt) => generateText({ prompt });\n"}, "src/desk.ts", "is an agent of Agentuity"),
         ({"server/server.ts": "import { createApp, server } from '@databricks/appkit';\nimport { ask } from './ask';\ncreateApp({ plugins: [server()] });\n", "server/ask.ts": AI + "export const ask = (prompt) => generateText({ prompt });\n"}, "server/server.ts", "is an app of Databricks AppKit"),
+        ({"src/Talk.tsx": "import { contexts } from '@convex-dev/agent';\nimport { useMessages } from '@convex-dev/agent/react';\nexport const Talk = () => <p className='x' />;\n"}, "src/Talk.tsx", "is a page of an agent that runs elsewhere"),
+        ({"functions/chats-delete.ts": FUNCTION + "app.http('drop', { handler: (request) => history.clear(message) });\n", "functions/chats-post.ts": FUNCTION + "app.http('chat', { handler: (request) => new ChatOpenAI().invoke(messages) });\n"}, "functions/chats-post.ts", "has handlers of Azure Functions"),
+        (THREADS, "app/api/threads/[threadId]/messages/route.ts", "is asked in a conversation that another request begins (`POST /api/threads`), which `init`"),
+        ({"src/tools.ts": "import { defineTool } from '@flue/runtime';\nexport const look = defineTool({ run: ({ text }) => text });\n", "src/agents/desk.ts": "'use agent';\nimport { useModel } from '@flue/runtime';\nexport const Desk = () => useModel('m');\n"}, "src/agents/desk.ts", "is an agent of Flue"),
         (MASTRA | {"README.md": "Open Studio, and start the `sheet-flow` workflow.\n"}, "src/mastra/workflows/flow.ts", "has the workflow `sheet-flow` of Mastra, whose input has `sheetUrl`"),
     ],
-    ids=["task", "agentuity", "chat", "temporal", "action", "inner action", "channels", "worker", "extension", "socket", "parts of a task", "page of another", "proxy", "ag-ui", "defined", "appkit", "workflow"],
+    ids=["task", "agentuity", "chat", "temporal", "action", "inner action", "channels", "worker", "extension", "socket", "parts of a task", "page of another", "proxy", "ag-ui", "defined", "appkit", "page alone", "azure", "thread", "flue", "workflow"],
 )  # fmt: skip
 def test_a_cause_is_told_at_the_file_that_takes_the_question(
     files: dict[str, str], path: str, why: str

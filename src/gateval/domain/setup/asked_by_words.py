@@ -44,7 +44,11 @@ class Subcommand(NamedTuple):
 def subcommand_of(path: str, text: str) -> Subcommand | None:
     """Return the command that takes a question; None where the program has just one, unnamed."""
     python = path.endswith(".py")
-    every = [*_of_decorators(text), *_of_argparse(text)] if python else [*_of_node(text)]
+    every = (
+        [*_of_decorators(text), *_of_argparse(text)]
+        if python
+        else [*_of_node(text), *_by_hand(text)]
+    )
     found = [one for one in every if not _MANAGES.fullmatch(one.name) or _TAKES.search(one.text)]
     named = [one for one in found if _ASKING.fullmatch(one.name)]
     taking = [one for one in found if _TAKES.search(one.text)]
@@ -85,6 +89,32 @@ def _of_node(text: str) -> Iterator[Subcommand]:
     for start, (_, end) in zip(starts, pairwise(places), strict=True):
         inline = f".argument('{start[2].strip()}')" if start[2] else ""
         yield Subcommand(start[1], inline + text[start.end() : end])
+
+
+_WORD = re.compile(
+    r"\b(?:const|let|var)\s+(?:(\w+)\s*=\s*process\.argv\[2\]"
+    r"|\[\s*(\w+)[^\]\n]*\]\s*=\s*process\.argv\.slice\(2\))"
+)
+"""How a program of Node keeps its first word."""
+
+
+def _by_hand(text: str) -> Iterator[Subcommand]:
+    """Those of Node that a program tells by its first word itself; what it keeps of the others
+    under the name of a question is one.
+    """
+    kept = _WORD.search(text)
+    name = next(filter(None, kept.groups())) if kept else ""
+    starts = (
+        list(re.finditer(rf"\b{name}\s*===?\s*[\"'`]([a-z][\w-]*)[\"'`]", text)) if name else []
+    )
+    starts += list(re.finditer(r"\bcase\s+[\"'`]([a-z][\w-]*)[\"'`]\s*:", text)) if name else []
+    if len({one[1] for one in starts}) < 2:
+        return
+    places = [*(one.start() for one in starts), len(text)]
+    for start, (_, end) in zip(starts, pairwise(places), strict=True):
+        part = text[start.end() : end]
+        asked = re.search(rf"\b({QUESTION})\s*=[^=;\n]*(?:\bargs?\b|\brest\b|\bargv\b)", part)
+        yield Subcommand(start[1], f".argument('<{asked[1]}>')" if asked else "")
 
 
 def _of_argparse(text: str) -> Iterator[Subcommand]:

@@ -31,6 +31,7 @@ from gateval.domain.setup.graph_states import (
 )
 from gateval.domain.setup.import_graph import importing_names
 from gateval.domain.setup.libraries import OVER_HTTP
+from gateval.domain.setup.node_protocols import BY_EVENT
 from gateval.domain.setup.node_text import braced, parts
 from gateval.domain.setup.other_work import Refusal, acts, is_aside, writes_data
 from gateval.domain.setup.platforms import DEPENDENCIES, FIELDS, SANDBOX, asks_a_model
@@ -329,7 +330,9 @@ def _routes(
 ) -> Iterator[DeclaredAgent]:
     """Yield the route that a file is, if it asks a model."""
     found = route_file(path, text, texts)
-    framework = found and (reached(path) or (OVER_HTTP if asks_a_model(text) else ""))
+    queued = found and found.refused and found.refused.why.startswith(BY_EVENT)
+    plain = OVER_HTTP if queued or asks_a_model(text) else ""
+    framework = found and (reached(path) or plain)
     if found and framework and (found.refused or framework != "CopilotKit"):  # which asks others
         yield DeclaredAgent(
             path,

@@ -23,6 +23,9 @@ def of_framework(text: str, behind: str) -> Invocation | None:
 
 _VOLT = re.compile(r"\bnew VoltAgent\(\s*\{")
 _VOLT_SERVES = re.compile(r"\bserver\s*:|\bserverless\s*:")
+_VOLT_LOGIN = re.compile(r"\bauth(?:Next)?\s*:\s*(?:\{|\w+\()")
+"""How its server is given what lets people in."""
+
 _KEY = r"\b{}\s*:\s*[\"'`]([^\"'`$\n]+)"
 
 
@@ -52,6 +55,7 @@ def _volt_agent(text: str, behind: str) -> Invocation | None:
         route=f"/agents/{quote(min(found, key=lambda one: one[0])[1])}/text",
         field="input",
         answer="data.text",
+        login=bool(_VOLT_LOGIN.search(given)),
     )
 
 

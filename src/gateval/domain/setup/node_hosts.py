@@ -126,6 +126,9 @@ _OF_PAGES = re.compile(
 )
 
 
+_DRAWS = re.compile(r"/(?:react|vue|svelte|solid)(?:/|$)")
+"""How the part of a package is called that pages import."""
+
 _EXTENSION = re.compile(r"\b(?:chrome|browser)\.runtime\.\w+")
 
 
@@ -134,9 +137,17 @@ def host_of(text: str, *, beside: bool = False) -> Refusal | None:
     one is no agent that asks others, or that works for them.
     """
     packages = sorted(node_packages(text))
-    for name, what in (*_HOSTS, *(_BESIDE if beside else ())):
+    page = "react" in packages or "className=" in text
+    drawn = {one for one in packages if _DRAWS.search(one) or (page and "react" not in one)}
+    rows = [(name, what, False) for name, what in _HOSTS]
+    if beside:
+        rows += [(name, what, True) for name, what in _BESIDE]
+        rows += [(name, "a page of an agent that runs elsewhere", True) for name, _ in _HOSTS]
+    for name, what, drawing in rows:
         kind = re.compile(rf"(?:{name})(?:/[\w./-]+)?")
-        found = next((one for one in packages if kind.fullmatch(one)), "")
+        found = next(
+            (one for one in packages if kind.fullmatch(one) and drawing >= (one in drawn)), ""
+        )
         if found:
             return Refusal(f"is {what} (it imports `{found}`), and nothing here asks it.", _HINT)
     if own := _EXTENSION.search(text):

@@ -36,16 +36,20 @@ _LISTENS = re.compile(r"\.listen\(|\bserve\(")
 _OWN_ROUTE = re.compile(r"\.post\(\s*[\"'`]/(?![\w/-]*copilot)")
 _COPILOT = re.compile(r"\bnew CopilotRuntime\b")
 
-QUEUED = Refusal(
-    "hands the question to a job (of Inngest, Trigger.dev, Temporal, Workflow or the like), which "
-    "answers elsewhere.",
-    "Name the function that the job calls, `gateval init FILE:OBJECT` (docs/guides/bridges.md). "
-    "`gateval init --model PROVIDER/MODEL` writes an Agent that runs no program.",
-)
+TO_A_JOB = "hands the question to a job"
+BY_EVENT = f"{TO_A_JOB} (`inngest.send`)"
+"""By a client that another file has, so that nothing else in it says so."""
+
 _QUEUED = re.compile(
-    r"\binngest\.send\(|\bfrom\s*[\"'](?:workflow/api|@trigger\.dev/sdk(?:/v\d)?|@temporalio/client"
+    r"\b(inngest\.send)\(|\bfrom\s*[\"'](workflow/api|@trigger\.dev/sdk(?:/v\d)?|@temporalio/client"
     r"|@upstash/workflow(?:/[\w-]+)?|@restatedev/restate-sdk-clients)[\"']"
 )
+MANAGED = Refusal(
+    "gives the question to a managed agent of Anthropic (`beta.sessions`), which runs in its cloud "
+    "and not here.",
+    NAMED,
+)
+_MANAGED = re.compile(r"\.beta\.sessions\.(?:create|events)\b")
 _CALLS_A_MODEL = re.compile(
     r"\b(?:stream|generate)(?:Text|Object)\(|\.(?:completions|responses|messages)\.(?:create|stream)\("
     r"|\.generateContent(?:Stream)?\("
@@ -86,5 +90,20 @@ def asked_elsewhere(text: str) -> Refusal | None:
 
 
 def queued_in(text: str) -> Refusal | None:
-    """Return why a program or a route cannot be asked that gives the question to a job."""
-    return QUEUED if _QUEUED.search(text) and not _CALLS_A_MODEL.search(text) else None
+    """Return why a program or a route cannot be asked that gives the question to a job, or to an
+    agent that a provider keeps.
+    """
+    if why := managed_in(text):
+        return why
+    job = None if _CALLS_A_MODEL.search(text) else _QUEUED.search(text)
+    return job and Refusal(
+        f"{TO_A_JOB} (`{job[1] or job[2]}`), and what runs that is not started here.",
+        "Name the function that the job calls, `gateval init FILE:OBJECT` "
+        "(docs/guides/bridges.md). `gateval init --model PROVIDER/MODEL` writes an Agent that runs "
+        "no program.",
+    )
+
+
+def managed_in(text: str) -> Refusal | None:
+    """Return why a program cannot be asked that asks an agent which a provider keeps."""
+    return MANAGED if _MANAGED.search(text) else None

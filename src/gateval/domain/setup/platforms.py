@@ -122,8 +122,8 @@ def starts_several(text: str) -> bool:
 def begun_by(path: str, method: str = "POST") -> Refusal:
     """Return why a server cannot be asked where a request to `path` begins each conversation."""
     return Refusal(
-        f"is asked in a conversation that another request begins (`{method} {path}`), and nothing "
-        "tells what that gives.",
+        f"is asked in a conversation that another request begins (`{method} {path}`), which `init` "
+        "does not send.",
         "Write the Agent by hand, with that request under `runtime.request.begin` "
         "(docs/reference/manifests.md#begin). " + NAMED,
     )

@@ -17,7 +17,7 @@ from gateval.domain.setup.express import with_mounts
 from gateval.domain.setup.framework_routes import of_framework
 from gateval.domain.setup.invocation import QUESTION, Invocation
 from gateval.domain.setup.nest import is_nest, nest_asked
-from gateval.domain.setup.node_protocols import queued_in
+from gateval.domain.setup.node_protocols import managed_in, queued_in
 from gateval.domain.setup.node_servers import asked_as_handled
 from gateval.domain.setup.node_text import without_comments
 from gateval.domain.setup.openapi import is_looked_after
@@ -129,10 +129,10 @@ def _by_words(
     """Return how a command is asked: as people are shown it, by a sentence or, where the program
     takes none, by a file that is there; and why it cannot be, if so.
     """
-    if not path.endswith((".py", ".go")) and (
-        why := queued_in(without_comments(around.texts[path]))
-    ):
-        return asked, why
+    if not path.endswith((".py", ".go")):
+        plain = without_comments(around.texts[path])
+        if why := queued_in(plain) or managed_in(around.reach.behind(path)):
+            return asked, why
     told = around.told.get(path)
     words, file = (told.words, told.file) if told else ((), "")
     if words and not file:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from posixpath import basename, splitext
+from posixpath import basename, dirname, splitext
 
 from gateval.domain.setup.answering import answering_bodies, answering_functions, has_guard
 from gateval.domain.setup.asked_by_words import reads_input
@@ -26,7 +26,7 @@ from gateval.domain.setup.other_work import (
     names_other_work,
 )
 from gateval.domain.setup.outside import outside_of, told_outside
-from gateval.domain.setup.program import FoundProgram, server_of
+from gateval.domain.setup.program import FoundProgram, is_asked, server_of
 from gateval.domain.setup.repository_files import ENDINGS, RepositoryFiles, is_own
 from gateval.domain.setup.typed_choices import choice_of
 from gateval.domain.setup.unasked_programs import (
@@ -116,7 +116,15 @@ def find_programs(
     found = [_here(with_cause(one, around, found), around) for one in found]
     last = len(around.told)
     order = {one.path: places.get(one.path, last) for one in found}
-    found.sort(key=lambda one: (-one.score, order[one.path], one.path.count("/"), one.path))
+    found.sort(
+        key=lambda one: (
+            -one.score,
+            order[one.path],
+            _is_beside(one),
+            one.path.count("/"),
+            one.path,
+        )
+    )
     return tuple(found)
 
 
@@ -125,6 +133,13 @@ def _here(program: FoundProgram, around: RepositoryFiles) -> FoundProgram:
     if program.refused not in {None, MUTE, UNSTARTED} or program.path not in around.texts:
         return program
     return program._replace(refused=outside_of(program.path, around) or program.refused)
+
+
+def _is_beside(one: FoundProgram) -> bool:
+    """Whether a file that is refused is called less as those are that take questions."""
+    return one.refused is not None and not is_asked(
+        basename(dirname(one.path)) + basename(one.path)
+    )
 
 
 def _without_parts(found: Sequence[FoundProgram], around: RepositoryFiles) -> list[FoundProgram]:

@@ -10,7 +10,7 @@ from gateval.domain.setup.declared import leads
 from gateval.domain.setup.found_programs import program_of
 from gateval.domain.setup.libraries import is_bridged, is_named, is_unbridged
 from gateval.domain.setup.node_hosts import client_in, hands_on, host_of, unknown_in
-from gateval.domain.setup.node_protocols import COPILOT
+from gateval.domain.setup.node_protocols import COPILOT, TO_A_JOB
 from gateval.domain.setup.other_work import (
     AZURE,
     MUTE,
@@ -34,6 +34,7 @@ from gateval.domain.setup.platforms import (
 from gateval.domain.setup.program import FoundProgram, is_asked, streams_only
 from gateval.domain.setup.repository_files import RepositoryFiles
 from gateval.domain.setup.server_actions import server_action_of
+from gateval.domain.setup.told_starts import NODE_SOURCES
 from gateval.domain.setup.typed_choices import why_unread
 
 
@@ -108,6 +109,11 @@ _TAKES = re.compile(
     r"\b(?:user)?(?:[qQ]uestion|[pP]rompt|[qQ]uery|[mM]essages?|[tT]opic|[tT]ext|[iI]nput)\b\s*[?:,})]"
 )
 
+_ASKS = re.compile(
+    r"\b(?:stream|generate)(?:Text|Object)\(|\.(?:completions|responses|messages)\.(?:create|stream)\("
+    r"|\.(?:invoke|ainvoke|stream|generate\w*)\(|\bnew (?:Azure)?Chat[A-Z]\w*\("
+)
+"""How a file asks a model."""
 
 _DEFINES = re.compile(
     r"\b(?:create|define)Agent\(|\b(?:schemaTask|task|createFunction)\(|\bextends \w*Agent\w*\b"
@@ -124,6 +130,8 @@ def _likeliest(paths: Iterable[str], around: RepositoryFiles) -> list[str]:
             names_other_work(one),
             not _DEFINES.search(around.texts[one]),
             not around.frameworks[one],
+            not _ASKS.search(around.texts[one]),
+            not is_asked(one),
             not _TAKES.search(around.texts[one]),
             one.count("/"),
             one,
@@ -132,8 +140,8 @@ def _likeliest(paths: Iterable[str], around: RepositoryFiles) -> list[str]:
 
 
 def orchestrated(programs: Sequence[FoundProgram], around: RepositoryFiles) -> list[FoundProgram]:
-    """Return the work of a platform that asks all of several equal agents of Node, of which none
-    leads: they are its parts.
+    """Return the work of a platform that asks several equal agents of Node, of which none leads and
+    none is asked otherwise: they are its parts.
     """
     asked = [one for one in programs if one.refused is None]
     best = max((one.score for one in asked), default=0)
@@ -141,9 +149,18 @@ def orchestrated(programs: Sequence[FoundProgram], around: RepositoryFiles) -> l
     node = all(one.target and one.language == "node" for one in asked)
     if len(peers) < 2 or not node or any(leads(one.rpartition(":")[2]) for one in peers):
         return []
+    behind: dict[str, set[str]] = {}
     for path in _likeliest(around.texts, around):
-        why = host_of(around.texts[path])
-        if why and {*peers.values()} <= {*around.reach.from_(path)} - {path}:
+        text = around.texts[path]
+        if host_of(text) or (path.endswith(NODE_SOURCES) and channel_of(text)):
+            behind[path] = {*peers.values()} & {*around.reach.from_(path)} - {path}
+    parts = set().union(*behind.values())
+    given = [one for one in programs if one.refused and one.refused.why.startswith(TO_A_JOB)]
+    if given and any(len(one) > 1 for one in behind.values()):
+        return [min(given, key=lambda one: (not is_asked(one.path), one.path))]
+    for path in behind if parts == {*peers.values()} else ():
+        if len(behind[path]) > 1:
+            why = host_of(around.texts[path]) or channel_of(around.texts[path])
             return [program_of(path, asked[0].framework, around)._replace(refused=why)]
     return []
 
@@ -222,11 +239,14 @@ _AZURE = re.compile(r"\bapp\.(?:http|post)\(\s*[\"'`]\w")
 
 
 def azure_functions(known: Mapping[str, str], around: RepositoryFiles) -> Iterator[FoundProgram]:
-    """Yield the handlers of Azure Functions that ask a model."""
-    for path, framework in known.items():
-        handles = "@azure/functions" in around.modules[path] and _AZURE.search(around.texts[path])
-        if handles:
-            yield program_of(path, framework, around)._replace(refused=AZURE)
+    """Yield the handler of Azure Functions that asks a model, the one that answers first."""
+    found = [
+        path
+        for path in known
+        if "@azure/functions" in around.modules[path] and _AZURE.search(around.texts[path])
+    ]
+    for path in _likeliest(found, around)[:1]:
+        yield program_of(path, known[path], around)._replace(refused=AZURE)
 
 
 def handlers_of(around: RepositoryFiles) -> Iterator[FoundProgram]:
