@@ -56,9 +56,11 @@ MASTRA = {
         ({"functions/chats-delete.ts": FUNCTION + "app.http('drop', { handler: (request) => history.clear(message) });\n", "functions/chats-post.ts": FUNCTION + "app.http('chat', { handler: (request) => new ChatOpenAI().invoke(messages) });\n"}, "functions/chats-post.ts", "has handlers of Azure Functions"),
         (THREADS, "app/api/threads/[threadId]/messages/route.ts", "is asked in a conversation that another request begins (`POST /api/threads`), which `init`"),
         ({"src/tools.ts": "import { defineTool } from '@flue/runtime';\nexport const look = defineTool({ run: ({ text }) => text });\n", "src/agents/desk.ts": "'use agent';\nimport { useModel } from '@flue/runtime';\nexport const Desk = () => useModel('m');\n"}, "src/agents/desk.ts", "is an agent of Flue"),
+        ({"src/chat.ts": "import { Bash } from '@hashbrownai/core';\nexport const handler = awslambda.streamifyResponse(async (event) => run(event.body));\n"}, "src/chat.ts", "has a handler that a platform calls"),
+        ({"README.md": "Begin with `work.ts`, then see `work-all.ts`.\n", "work-all.ts": TRIGGER + AI + "export const all = schemaTask({});\n", "work.ts": TRIGGER + AI + "export const one = schemaTask({});\n"}, "work.ts", "is a task of Trigger.dev"),
         (MASTRA | {"README.md": "Open Studio, and start the `sheet-flow` workflow.\n"}, "src/mastra/workflows/flow.ts", "has the workflow `sheet-flow` of Mastra, whose input has `sheetUrl`"),
     ],
-    ids=["task", "agentuity", "chat", "temporal", "action", "inner action", "channels", "worker", "extension", "socket", "parts of a task", "page of another", "proxy", "ag-ui", "defined", "appkit", "page alone", "azure", "thread", "flue", "workflow"],
+    ids=["task", "agentuity", "chat", "temporal", "action", "inner action", "channels", "worker", "extension", "socket", "parts of a task", "page of another", "proxy", "ag-ui", "defined", "appkit", "page alone", "azure", "thread", "flue", "lambda", "first named", "workflow"],
 )  # fmt: skip
 def test_a_cause_is_told_at_the_file_that_takes_the_question(
     files: dict[str, str], path: str, why: str

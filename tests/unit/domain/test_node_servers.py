@@ -20,6 +20,7 @@ from gateval.domain.setup.other_work import SILENT
 from gateval.domain.setup.platforms import LOGIN, PLATFORM, begun_by
 from gateval.domain.setup.program import FoundProgram
 from gateval.domain.setup.program_install import with_bun, with_tools
+from gateval.domain.setup.starter import said_of
 from gateval.render.starter import program_manifest
 from tests.unit.domain.test_programs_of_strangers import found
 
@@ -348,3 +349,21 @@ def test_a_server_of_bun_is_asked_at_the_route_of_its_object() -> None:
     asked = first.invocation
     assert (first.refused, asked.route, asked.field) == (None, "/api/agent", "prompt")
     assert asked.answer == "content"
+
+
+LINES = "import OpenAI, { AzureOpenAI } from 'openai';\nimport { ChainedTokenCredential } from '@azure/identity';\nconst asked = new AzureOpenAI({ deployment: process.env.AZURE_OPENAI_CHAT_DEPLOYMENT, token: new ChainedTokenCredential() });\napp.post('/chat', async (req, res) => {\n  const { messages } = req.body;\n  const told = await asked.chat.completions.create({ messages, stream: true });\n  WRITES\n  res.end();\n});\napp.listen(3000);\n"
+
+
+@pytest.mark.parametrize(
+    ("writes", "answer"),
+    [
+        ("for await (const chunk of told) for (const choice of chunk.choices) res.write(JSON.stringify(choice) + '\\n');", "delta.content"),
+        ("for await (const chunk of told) res.write(`${JSON.stringify(chunk)}\\n`);", "choices[0].delta.content"),
+        ("for await (const chunk of told) res.write(JSON.stringify({ content: said(chunk), done: false }) + '\\n');", "content"),
+    ],
+)  # fmt: skip
+def test_lines_of_json_that_a_handler_writes_are_a_stream(writes: str, answer: str) -> None:
+    (first,) = found({"server.ts": LINES.replace("WRITES", writes), "package.json": "{}"})
+    assert (first.invocation.stream, first.invocation.answer) == ("ndjson", answer)
+    assert first.variables == ("AZURE_OPENAI_CHAT_DEPLOYMENT",)
+    assert "It logs in to Azure by ChainedTokenCredential" in " ".join(said_of(first))

@@ -169,3 +169,9 @@ def test_a_question_is_a_message_where_a_route_reads_one(
     first, *_ = found({"src/app/api/chat/route.ts": ASKS + text, **files, "package.json": "{}"})
     given = payload_of(first, first.inputs)
     assert {key: json.loads(value) for key, value in given.items()} == payload
+
+
+def test_tools_of_a_page_that_a_route_takes_apart_are_an_object() -> None:
+    route = "import { streamText, convertToModelMessages } from 'ai';\nimport { frontendTools } from '@assistant-ui/ai-sdk';\nexport async function POST(req) {\n  const { messages, system, tools } = await req.json();\n  return streamText({ system, tools: { ...frontendTools(tools) }, messages: await convertToModelMessages(messages) }).toUIMessageStreamResponse();\n}\n"
+    (first,) = found({"app/api/chat/route.ts": route, "package.json": "{}"})
+    assert first.more == (("tools", "{}"),)

@@ -246,7 +246,7 @@ def _is_whole(key: str, handler: str, around: str) -> bool:
     """
     if takes_question(key) or key == MESSAGES:
         return False
-    if _is_taken_apart(key, handler):
+    if _is_taken_apart(key, handler) or re.search(rf"\bfrontendTools\(\s*{key}\b", handler):
         return True
     for called, given in re.findall(rf"\b(\w+)\(([^()]*\b{key}\b[^()]*)\)", handler):
         place = next((n for n, one in enumerate(parts(given)) if one.strip() == key), None)
@@ -284,11 +284,34 @@ def answer_of(handler: str) -> tuple[str, str]:
         said = {key for keys in events for key in keys}
         wanted = next((one for one in ("delta", "chunk", "token", *ANSWERED) if one in said), "")
         return (wanted, "sse") if wanted else ("", "")
+    if line := _LINE.search(handler):
+        return _line(handler, line), "ndjson"
     told = told_by(handler)
     known = [one for one in ANSWERED if any(one in keys for keys in told)]
     known += [one for one in _OF_A_MODEL.findall(handler) if any(one in keys for keys in told)]
     alone = [keys[0] for keys in told if len(keys) == 1 and keys[0] not in _STATUS]
     return next(iter([*known, *alone]), ""), ""
+
+
+_LINE = re.compile(
+    r"JSON\.stringify\(\s*(?:(?P<name>\w+)\s*\)\s*(?:\+\s*[\"'`]|\}))\\n"
+    r"|JSON\.stringify\(\s*\{(?=[^;]{0,400}?\}\s*\)\s*(?:\+\s*[\"'`]|\})\\n)"
+)
+"""A line of JSON that a handler writes, an object or what a variable holds."""
+
+
+def _line(handler: str, line: re.Match[str]) -> str:
+    """Return where the text stands in a line of JSON, "" where nothing tells."""
+    name = line["name"]
+    if name and re.search(
+        rf"\bfor\s*\(\s*(?:const|let)\s+{name}\s+of\s+[\w.?]*\bchoices\b", handler
+    ):
+        return "delta.content"
+    if name and re.search(rf"\bfor\s+await\s*\(\s*(?:const|let)\s+{name}\s+of\b", handler):
+        return "choices[0].delta.content" if ".completions.create(" in handler else ""
+    made = re.search(rf"\b{name}\s*(?::[^=;\n]+)?=\s*\{{", handler) if name else line
+    keys = _keys(handler, made.end()) if made else []
+    return next((one for one in ("delta", "chunk", "token", *ANSWERED) if one in keys), "")
 
 
 def told_by(handler: str) -> list[list[str]]:

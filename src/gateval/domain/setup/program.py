@@ -50,6 +50,7 @@ class FoundProgram(NamedTuple):
     was asked and answered. `inputs` are fields of its own that take the question too, `more` others
     that it demands. `hinted` says that people are told to start it. `asks` are addresses of servers
     on its machine, `absent` files that it reads and that are not here, with an example or "".
+    `logs_in` is how it logs in to a cloud.
     """
 
     path: str
@@ -80,6 +81,7 @@ class FoundProgram(NamedTuple):
     hinted: bool = False
     asks: tuple[str, ...] = ()
     absent: tuple[tuple[str, str], ...] = ()
+    logs_in: str = ""
 
     @property
     def runtime(self) -> str:

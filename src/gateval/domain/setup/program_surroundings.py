@@ -61,9 +61,21 @@ def with_surroundings(program: FoundProgram, path: str, around: RepositoryFiles)
         examples=tuple(plain.items()),
         addresses=tuple(addresses.items()),
         asks=asked_here(around.texts[other] for other in followed if other.endswith(".py")),
+        logs_in=next(filter(None, (_logs_in(around.texts[other]) for other in followed)), ""),
         absent=(*absent_files(root, names, around.files), *_placeholders(program, around)),
         **needs(around.texts[other] for other in near if other in around.texts),
     )
+
+
+_LOGS_IN = re.compile(
+    r"\b(?:DefaultAzure|ChainedToken|ManagedIdentity|AzureCli|AzureDeveloperCli|InteractiveBrowser)Credential(?=\()"
+)
+"""How a program logs in to Azure with what its machine has."""
+
+
+@lru_cache(maxsize=4_096)
+def _logs_in(text: str) -> str:
+    return found[0] if (found := _LOGS_IN.search(text)) else ""
 
 
 _PLACEHOLDER = re.compile(r"(?:[\w.-]+/)*[\w-]+\.(?:log|txt|md|pdf|docx?|csv|json|ya?ml|html?)")

@@ -172,6 +172,20 @@ def _said_of_request(asked: Invocation) -> Iterator[str]:
         yield ("Where its response has the answer is not clear: all of it counts.")
 
 
+def _said_of_needs(program: FoundProgram) -> Iterator[str]:
+    """Yield what has to be there beside it."""
+    for address in program.asks[:MOST_NAMED]:
+        yield f"It asks a server at {address}: name what starts that under runtime.services."
+    for absent, example in program.absent[:MOST_NAMED]:
+        kept = f"of which the repository has an example alone: {example}"
+        yield f"It reads {absent}, {kept if example else 'which the repository has not'}."
+    if program.logs_in:
+        yield (
+            f"It logs in to Azure by {program.logs_in}, and a trial has no such login: variables "
+            "that policy.candidateEnv names, or a key in place of it, have to do."
+        )
+
+
 def _filled_in(asked: Invocation) -> str:
     """Return the keys of a request beside the question, and its headers, as words."""
     body = json.loads(asked.body or "{}")
@@ -204,11 +218,7 @@ def said_of(
     if asked.file:
         said.append(f"It takes a file, so a question is the path of one: {asked.file} at first.")
     said += _said_of_request(asked)
-    for address in program.asks[:MOST_NAMED]:
-        said.append(f"It asks a server at {address}: name what starts that under runtime.services.")
-    for absent, example in program.absent[:MOST_NAMED]:
-        kept = f"of which the repository has an example alone: {example}"
-        said.append(f"It reads {absent}, {kept if example else 'which the repository has not'}.")
+    said += _said_of_needs(program)
     if program.setup is None:
         said.append("There is no lock file, so nothing is installed: add runtime.setup if need be.")
     elif not program.setup.locked:

@@ -122,7 +122,10 @@ _DEFINES = re.compile(
 
 
 def _likeliest(paths: Iterable[str], around: RepositoryFiles) -> list[str]:
-    """Return the files, those first that ask a model themselves, then those with a question."""
+    """Return the files, those first that ask a model themselves, then those with a question, then
+    in the order in which a README names them.
+    """
+    told = "\n".join(around.readmes.values())
     return sorted(
         paths,
         key=lambda one: (
@@ -133,6 +136,7 @@ def _likeliest(paths: Iterable[str], around: RepositoryFiles) -> list[str]:
             not _ASKS.search(around.texts[one]),
             not is_asked(one),
             not _TAKES.search(around.texts[one]),
+            told.find(one) % (len(told) + 1),
             one.count("/"),
             one,
         ),
@@ -220,7 +224,8 @@ def _own_way(text: str) -> Refusal | None:
 
 
 def _works_for_others(text: str) -> Refusal | None:
-    return host_of(text, beside=True)
+    why = host_of(text, beside=True)
+    return PLATFORM if why and "a page of" in why.why and is_handler(text) else why
 
 
 def unstarted(known: Mapping[str, str], around: RepositoryFiles) -> list[FoundProgram]:
