@@ -142,7 +142,7 @@ _ARGUMENT = re.compile(
 
 
 _KEPT_AS = re.compile(
-    r"^[ \t]*(?:const |let )?(\w+)[ \t]*(?::[^=\n]+)?=[ \t]*(?:[\w.]+\()?"
+    r"^[ \t]*(?:const |let )?(\w+)[ \t]*(?::[^=\n]+)?=[ \t]*(?:[\w.]*\()?"
     r"(?:sys\.argv\[1\]|process\.argv\[2\])",
     re.M,
 )
@@ -236,7 +236,8 @@ def _asked_in(text: str) -> Invocation:
     otherwise = [one for one in _KEPT_AS.findall(text) if not re.search(QUESTION, one)]
     if _SEVERAL.search(text) and otherwise == _KEPT_AS.findall(text) and not _READS.search(text):
         return Invocation(sure=False)
-    if _PLACED.search(text) and not (otherwise and _ASKS.search(text)):
+    chosen = any(re.search(rf"\b{one}\s*===\s*[\"'`]\w", text) for one in otherwise)  # a mode
+    if _PLACED.search(text) and not (otherwise and (chosen or _ASKS.search(text))):
         return Invocation(words=(PROMPT,), stdin="")
     if _READS_JSON.search(text) and _READS.search(text) and not _ASKS_ALOUD.search(text):
         key = _ASKED_KEY.search(text)

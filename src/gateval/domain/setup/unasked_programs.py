@@ -161,7 +161,7 @@ def orchestrated(programs: Sequence[FoundProgram], around: RepositoryFiles) -> l
     parts = set().union(*behind.values())
     given = [one for one in programs if one.refused and one.refused.why.startswith(TO_A_JOB)]
     if given and any(len(one) > 1 for one in behind.values()):
-        return [min(given, key=lambda one: (not is_asked(one.path), one.path))]
+        return [min(given, key=lambda one: (not is_asked(one.path), one.path.count("/"), one.path))]
     for path in behind if parts == {*peers.values()} else ():
         if len(behind[path]) > 1:
             why = host_of(around.texts[path]) or channel_of(around.texts[path])
