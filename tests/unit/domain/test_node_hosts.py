@@ -29,9 +29,10 @@ MODEL = (
         ({"src/act.ts": "'use server';\nimport { createStreamableValue } from 'ai/rsc';\nconst url = `${process.env.MY_ASSISTANT_URL}/chat`;\n"}, "asks an agent that runs elsewhere (`MY_ASSISTANT_URL`)"),
         ({"src/page.ts": "import { runFlow } from 'genkit/beta/client';\nrunFlow({ url: 'http://127.0.0.1:3400/chatFlow' });\n"}, "is a client of flows of Genkit that run elsewhere"),
         ({"src/index.ts": "import { genkit } from 'genkit';\nai.defineFlow('hi', async () => 1);\n"}, "has flows of Genkit that it does not export"),
+        ({"app/own.tsx": "import { useExternalStoreRuntime } from '@assistant-ui/react';\nexport const Own = () => useExternalStoreRuntime({ onNew });\n"}, "is a page of a chat (it imports `@assistant-ui/react`), and nothing here answers"),
         ({"main.ts": "import OpenAI from 'openai';\nimport { ingestData } from './data.ts';\nasync function main() {\n  await ingestData();\n  rl.question('Who? ', go);\n}\nprocess.stdin.on('data', go);\nmain();\n"}, "writes data into its store each time it is started"),
     ],
-    ids=["temporal", "cloudflare", "eve", "sandbox", "client", "page", "voice", "mcp", "tanstack", "unknown", "address", "flow elsewhere", "flow", "fills"],
+    ids=["temporal", "cloudflare", "eve", "sandbox", "client", "page", "voice", "mcp", "tanstack", "unknown", "address", "flow elsewhere", "flow", "mock", "fills"],
 )  # fmt: skip
 def test_what_nothing_asks_says_who_does_and_by_which_import(
     files: dict[str, str], why: str

@@ -210,3 +210,23 @@ def unknown_in(text: str) -> Refusal | None:
         if found
         else None
     )
+
+
+_CHAT_PAGE = re.compile(
+    r"(?:@assistant-ui/react|@copilotkit/react-[\w-]+|@ai-sdk/(?:react|vue|svelte))(?:/.*)?"
+)
+
+
+def page_in(text: str) -> Refusal | None:
+    """Return why a page of a chat cannot be asked where nothing else here answers it."""
+    drawn = (one for one in sorted(node_packages(text)) if _CHAT_PAGE.fullmatch(one))
+    found = next(drawn, "")
+    return (
+        Refusal(
+            f"is a page of a chat (it imports `{found}`), and nothing here answers what a person "
+            "types there: no route, no model.",
+            "Call `gateval init` in the repository of what answers it. " + _HINT,
+        )
+        if found
+        else None
+    )

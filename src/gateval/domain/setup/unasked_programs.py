@@ -9,7 +9,7 @@ from gateval.domain.setup.channels import channel_of, no_bridge
 from gateval.domain.setup.declared import leads
 from gateval.domain.setup.found_programs import program_of
 from gateval.domain.setup.libraries import is_bridged, is_named, is_unbridged
-from gateval.domain.setup.node_hosts import client_in, hands_on, host_of, unknown_in
+from gateval.domain.setup.node_hosts import client_in, hands_on, host_of, page_in, unknown_in
 from gateval.domain.setup.node_protocols import COPILOT, TO_A_JOB
 from gateval.domain.setup.other_work import (
     AZURE,
@@ -211,7 +211,7 @@ def asked_elsewhere(around: RepositoryFiles) -> list[FoundProgram]:
             one,
         ),
     )
-    for cause in (_own_way, host_of, _works_for_others, client_in, hands_on, unknown_in):
+    for cause in (_own_way, host_of, _works_for_others, client_in, hands_on, unknown_in, page_in):
         for path in _likeliest(nearest, around) if cause is host_of else nearest:
             if why := cause(around.texts[path]):
                 return [program_of(path, "", around)._replace(refused=why)]
