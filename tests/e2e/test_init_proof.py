@@ -283,11 +283,50 @@ def test_live_what_it_did_becomes_the_first_fixture(tmp_path: Path) -> None:
     asyncio.run(story())
 
 
+@pytest.mark.parametrize(
+    ("answer", "word"),
+    [
+        ("Я помогу с возвратом.", "возвратом"),
+        ("我可以帮助你。", "我可以帮助你"),
+        ("Nein. 42", "Nein"),
+    ],
+)
+def test_live_a_word_is_one_in_any_script(tmp_path: Path, answer: str, word: str) -> None:
+    repo = Repo(tmp_path / "new")
+    repo.write("desk.mjs", NODE)
+
+    async def story() -> None:
+        async with ModelServer(lambda call: reply(call, answer)) as provider:
+            words = ("init", "desk.mjs:answer", "--yes", "--run", "--live")
+            given = {"OPENAI_BASE_URL": provider.openai_url, "OPENAI_API_KEY": "sk-of-this-test"}
+            done = await asyncio.to_thread(gateval, repo, *words, **given)
+            assert done.returncode == 0, done.stdout + done.stderr
+        held = yaml.safe_load(only(repo)[1].partition("---")[0])["spec"]["assertions"][0]
+        assert held == {"type": "contains", "value": word, "ignoreCase": True}
+
+    asyncio.run(story())
+
+
+def test_live_without_a_key_says_so_once(tmp_path: Path) -> None:
+    repo = Repo(tmp_path / "new")
+    repo.write("asks.py", ASKS)
+    repo.write("desk.py", COMMAND)
+    repo.write("other.py", COMMAND)
+    done = gateval(repo, "init", "--yes", "--run", "--live", OPENAI_API_KEY="")
+    assert done.returncode == 2, done.stdout + done.stderr
+    assert done.stdout.count("gave no answer, so it is not written") == 1
+    assert "Its own model gave no answer, so nothing was written." in done.stderr
+    assert "leave out --live" in done.stderr
+
+
 def test_without_somebody_to_ask_it_says_how_to_agree(tmp_path: Path) -> None:
     repo = Repo(tmp_path / "new")
     done = gateval(repo, "init", "--run")
     assert done.returncode == 2
     assert "--yes --run" in done.stderr
+    costly = gateval(repo, "init", "--yes", "--live")
+    assert costly.returncode == 2
+    assert "--yes --run --live" in costly.stderr
 
 
 def at_terminal(repo: Repo, answers: str) -> str:
@@ -335,6 +374,7 @@ def test_a_self_test_shows_the_red_and_leaves_everything_as_it_is(tmp_path: Path
     assert done.returncode == 0, done.stdout + done.stderr
     assert "order_status is called order_status_renamed now." in done.stdout
     assert "order-7 (desk-eval" in done.stdout
+    assert "gateval check --base" not in done.stdout  # a commit of the copy, which is gone
     assert "gateval show" not in done.stdout + done.stderr
     assert "The gate is red, as it should be. Your files are as they were." in done.stdout
     assert state(repo) == before

@@ -48,6 +48,7 @@ from gateval.domain.setup.starter import (
 )
 from gateval.domain.setup.variables import environment_files
 from gateval.domain.trials.trace import StepKind
+from gateval.domain.trials.trial import Cause, Trial
 from gateval.errors import EXIT_PASS, UsageError
 from gateval.formats.imports.registry import format_of_name
 from gateval.formats.yaml_reader import read_documents
@@ -366,6 +367,12 @@ class Proving:
         lines = lines if proof.trial is None else proof.detail[1:][-MOST_LINES:]
         for line in (*proof.detail[:1], *lines):
             print(f"    {plain_line(line, 200)}")
+        if self.wishes.live and proof.trial and _unasked(proof.trial):
+            raise UsageError(
+                "Its own model gave no answer, so nothing was written.",
+                hint="Give the gate what it lacks (docs/reference/environment.md), or leave out "
+                "--live: a scripted model answers.",
+            )
         if mended:
             print(f"Its package manager goes on with `{plain_line(shlex.join(mended.run), 200)}`.")
             return None
@@ -373,6 +380,14 @@ class Proving:
             said = f"It reads {unset}, and nothing sets it: `gateval init --yes` writes a manifest"
             print(f"    {plain_line(said, 400)} whose `runtime.env` can.")
         return None
+
+
+_LACKS = re.compile(r"\S+/\S+ needs [A-Z_]+\b")
+
+
+def _unasked(trial: Trial) -> bool:
+    """Whether a model could not be asked, which no other guess would change."""
+    return trial.cause is Cause.PROVIDER or bool(_LACKS.match(trial.reason))
 
 
 MOST_LINES = 7
@@ -542,9 +557,19 @@ def _held(proof: Proof) -> tuple[str, ...]:
     trial = proof.trial
     steps = trial.trace.steps if trial and trial.trace else ()
     called = [one.tool for one in steps if one.kind is StepKind.TOOL_CALL and one.tool]
-    words = re.findall(r"[A-Za-z]{6,30}", (trial.output or "") if trial else "")
-    new = [one for one in words if one.lower() not in QUESTION.lower()]
-    return what_held(proof.tools, called, max(new, key=len, default=""), live=proof.live)
+    said = _told_word((trial.output or "") if trial else "")
+    return what_held(proof.tools, called, said, live=proof.live)
+
+
+_MARK = re.compile(r"\[[a-z ]{1,40} removed\]")
+"""What stands where a secret stood, which no later answer says."""
+
+
+def _told_word(answer: str) -> str:
+    """Return the longest word of an answer that the question does not have, in any script."""
+    words = re.findall(r"[^\W\d_]{2,30}", _MARK.sub(" ", answer))
+    new = [one for one in words if one.casefold() not in QUESTION.casefold()]
+    return max(new, key=len, default="")
 
 
 def _models(chosen: Sketch | None, catalogue: Catalogue) -> set[str]:

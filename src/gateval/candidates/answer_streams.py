@@ -65,14 +65,23 @@ def read_stream(stream: str, body: bytes, path: str | None, *, join: bool) -> st
     """
     if stream in PATHED:
         return _found(_events(body) if stream == "sse" else _lines(body), path, join=join)
-    if stream == "langserve":
-        body = _LAST.sub(rb"\g<0>data:\n", body)
-    items: Iterable[StreamItem] = _events(body)
+    return _FORMATS[stream](_items(stream, body))
+
+
+_ALSO_PLAIN = {"openai", "anthropic", "a2a"}
+"""Protocols whose servers may answer with one object, or with a line of JSON for each event, as
+`toReadableStream()` of the SDKs for Node does.
+"""
+
+
+def _items(stream: str, body: bytes) -> Iterable[StreamItem]:
     if stream == "aisdk" and re.match(rb"\s*[0-9a-z]:", body):
-        items = _parts(body)
-    elif stream == "a2a" and body.lstrip().startswith(b"{"):
-        items = [_item("", body.decode("utf-8", "replace").strip(), "answer", 1)]
-    return _FORMATS[stream](_whole(items))
+        return _whole(_parts(body))
+    if stream in _ALSO_PLAIN and body.lstrip().startswith(b"{"):
+        answer = _item("", body.decode("utf-8", "replace").strip(), "answer", 1)
+        first = _item("", answer.raw.partition("\n")[0], "line", 1)
+        return _whole([answer]) if first.broken or not answer.broken else _lines(body)
+    return _whole(_events(_LAST.sub(rb"\g<0>data:\n", body) if stream == "langserve" else body))
 
 
 _LAST = re.compile(rb"^event: ?end\r?\n", re.M)
@@ -217,9 +226,16 @@ def _aisdk(items: Iterable[StreamItem]) -> str:
     """The text of the last step that has some (AI SDK, data stream and UI message stream)."""
     text = last = ""
     ended = False
-    for kind, value in _objects(items):
+    for item in items:
+        name, value = item.name, item.value
+        if not isinstance(value, dict):
+            ended = ended or value == _DONE  # what a program writes itself has no `finish`
+            continue
+        kind = string_of(value, "type") or name
         if kind == "error":
             raise StreamError(_told(value.get("errorText")))
+        if kind == "abort":
+            raise StreamError("the stream was aborted")
         if kind in {"start-step", "finish-step", "tool-input-start"}:
             last, text = text or last, ""
         elif kind == "text-delta":
@@ -250,13 +266,25 @@ def _openai(items: Iterable[StreamItem]) -> str:
             text = "" if added.get("type") == "message" else text
         if kind in _SAID:
             text += str(value.get("delta") or "")
-        ended = ended or kind in {"response.completed", "response.incomplete"}
+        whole = value if value.get("object") == "response" else object_of(value, "response")
+        if kind in _RESPONDED or whole.get("status") in {"completed", "incomplete"}:
+            text, ended = text or _responded(whole), True
         for choice in list_of(value, "choices"):
             if isinstance(choice, dict) and choice.get("index", 0) == 0:
-                said = object_of(choice, "delta")
+                said = object_of(choice, "delta") or object_of(choice, "message")
                 text += str(said.get("content") or said.get("refusal") or "")
                 ended = ended or bool(choice.get("finish_reason"))
     return _ended(text, ended=ended)
+
+
+_RESPONDED = {"response.completed", "response.incomplete"}
+
+
+def _responded(response: Mapping[str, JsonValue]) -> str:
+    """Return the text of the last message of a whole Response."""
+    told = [one for one in objects_of(response.get("output")) if one.get("type") == "message"]
+    parts = objects_of(told[-1].get("content")) if told else ()
+    return "".join(str(one.get("text") or one.get("refusal") or "") for one in parts)
 
 
 def _anthropic(items: Iterable[StreamItem]) -> str:
@@ -269,52 +297,131 @@ def _anthropic(items: Iterable[StreamItem]) -> str:
         delta = value.get("delta")
         if kind == "content_block_delta" and isinstance(delta, dict):
             text += str(delta.get("text") or "")
+        if kind == "message":  # of a server that does not stream
+            text, ended = _texts(value.get("content"), "text"), True
         ended = ended or kind == "message_stop"
     return _ended(text, ended=ended)
 
 
 def _ag_ui(items: Iterable[StreamItem]) -> str:
-    """The last message of the agent (https://docs.ag-ui.com/concepts/events)."""
-    text, message, ended = "", None, False
+    """The last message of the agent (https://docs.ag-ui.com/concepts/events), one of a subagent
+    where it says nothing itself; else what the run waits for, or what it returns.
+    """
+    said: dict[str, _Message] = {}
+    current, rest, ended = "", "", False
     for kind, value in _objects(items):
         if kind == "RUN_ERROR":
             raise StreamError(_told(value.get("message")))
-        of = value.get("messageId")
-        if kind == "TEXT_MESSAGE_START" or (
-            kind == "TEXT_MESSAGE_CHUNK" and of is not None and of != message
-        ):
-            text, message = "", of
-        if kind in {"TEXT_MESSAGE_CONTENT", "TEXT_MESSAGE_CHUNK"}:
-            text += str(value.get("delta") or "")
-        ended = ended or kind == "RUN_FINISHED"
-    return _ended(text, ended=ended)
+        name = string_of(value, "messageId") or current
+        begins = kind == "TEXT_MESSAGE_START"
+        if begins or (kind == "TEXT_MESSAGE_CHUNK" and name not in said):
+            said.pop(name, None)
+            said[name] = _Message.of(value, "")
+        if kind in {"TEXT_MESSAGE_START", "TEXT_MESSAGE_CONTENT", "TEXT_MESSAGE_CHUNK"}:
+            current, before = name, said.get(name, _Message())
+            more = "" if begins else str(value.get("delta") or "")
+            said[name] = before._replace(text=before.text + more)
+        elif kind == "MESSAGES_SNAPSHOT":
+            said = _snapshot(value) or said
+        elif kind == "CUSTOM" and value.get("name") == "on_interrupt":
+            rest = json_text(value.get("value"))
+        elif kind == "RUN_FINISHED":
+            rest, ended = _left(value) or rest, True
+    told = [one for one in said.values() if one.agents and one.text]
+    own = [one for one in told if not one.inner] or told
+    return _ended(own[-1].text if own else rest, ended=ended)
+
+
+class _Message(NamedTuple):
+    """A message of AG-UI: whether it is one of an agent, and of a subagent."""
+
+    text: str = ""
+    agents: bool = True
+    inner: bool = False
+
+    @classmethod
+    def of(cls, value: Mapping[str, JsonValue], text: str) -> _Message:
+        role = value.get("role") or "assistant"
+        return cls(text, role == "assistant", bool(value.get("subagentRunId")))
+
+
+def _snapshot(value: Mapping[str, JsonValue]) -> dict[str, _Message]:
+    """Return the agent's messages after the last that a person sent."""
+    told: dict[str, _Message] = {}
+    for number, one in enumerate(objects_of(value.get("messages"))):
+        if one.get("role") == "user":
+            told.clear()
+        elif one.get("role") == "assistant":
+            name = string_of(one, "id") or str(number)
+            told[name] = _Message.of(one, str(one.get("content") or ""))
+    return told
+
+
+def _left(finished: Mapping[str, JsonValue]) -> str:
+    """Return what a run that ended says beside its messages. Raises `StreamError` for one that was
+    cancelled.
+    """
+    outcome = object_of(finished, "outcome")
+    if outcome.get("type") == "cancelled":
+        raise StreamError("the run was cancelled")
+    asked = objects_of(outcome.get("interrupts"))
+    waits = [string_of(one, "message") or string_of(one, "reason") for one in asked]
+    result = finished.get("result")
+    return "\n".join(filter(None, waits)) or ("" if result is None else json_text(result))
 
 
 def _chatkit(items: Iterable[StreamItem]) -> str:
     """The last message of the assistant that is done (ChatKit's thread stream events)."""
-    text = None
+    said: dict[str, str] = {}
+    ended, tool = False, ""
     for kind, value in _objects(items):
         if kind == "error":
             raise StreamError(_told(value.get("message") or value.get("code")))
-        item = value.get("item")
-        done = item if kind == "thread.item.done" and isinstance(item, dict) else {}
-        if done.get("type") == "assistant_message":
-            text = _texts(done.get("content"), "text")
-    return _ended(text or "", ended=text is not None)
+        item = object_of(value, "item")
+        name = string_of(item, "id")
+        if kind in {"thread.item.done", "thread.item.replaced"}:
+            if item.get("type") == "assistant_message":
+                said[name], ended = _texts(item.get("content"), "text"), True
+            elif kind == "thread.item.replaced":
+                said.pop(name, None)
+            tool = string_of(item, "name") if item.get("type") == _PAGE_S else tool
+        elif kind == "thread.item.removed":
+            said.pop(string_of(value, "item_id"), None)
+    if tool and not ended:
+        raise StreamError(f"it asks the page to run `{tool[:100]}`, and there is no page")
+    return _ended(next(reversed(said.values()), ""), ended=ended)
+
+
+_PAGE_S = "client_tool_call"
 
 
 def _langserve(items: Iterable[StreamItem]) -> str:
-    """The chunks of `/stream`: texts, or messages with their content."""
-    text, ended = "", False
+    """The chunks of `/stream`: texts, messages with their content, what agents and chains say."""
+    text, ended, keys = "", False, set[str]()
     for item in items:
         name, value = item.name, item.value
         if name == "error":
             raise StreamError(_told(value))
         ended = ended or name == "end"
         if name == "data":
-            content = value.get("content") if isinstance(value, dict) else value
+            content = _chunk(value) if isinstance(value, dict) else value
             text += content if isinstance(content, str) else _texts(content, "text")
+            if isinstance(value, dict) and content is None:
+                keys |= set(value)
+    if keys and not text:
+        named = ", ".join(f"`{one[:40]}`" for one in sorted(keys)[:8])
+        raise StreamError(
+            f"its chunks are objects with {named}: say which is the answer with "
+            "`response: {stream: sse, output: $.KEY}`"
+        )
     return _ended(text, ended=ended)
+
+
+def _chunk(value: Mapping[str, JsonValue]) -> JsonValue:
+    """Return what a chunk adds to the answer: a message's content, or what LangChain's agents and
+    retrieval chains call it.
+    """
+    return next((value[key] for key in ("content", "output", "answer") if key in value), None)
 
 
 _OVER = {"completed", "input-required", "auth-required"}
@@ -336,19 +443,27 @@ def _a2a(items: Iterable[StreamItem]) -> str:
         status = one.get("status")
         state = _state(status) or state
         if state in _LOST:
-            raise StreamError(f"the task ended as {state}")
+            why = _texts(value_at(status, "message", "parts"), "text")
+            raise StreamError(f"the task ended as {state}" + (f": {why[:300]}" if why else ""))
         message = one if kind == "message" else value_at(status, "message")
         if isinstance(message, dict):
-            said = _texts(message.get("parts"), "text") or said
+            parts = message.get("parts")
+            said = (_made(parts) if kind == "message" else _texts(parts, "text")) or said
         for artifact in [*list_of(one, "artifacts"), one.get("artifact")]:
             if isinstance(artifact, dict):
                 key = str(artifact.get("artifactId"))
                 before = artifacts.get(key, "") if one.get("append") else ""
-                artifacts[key] = before + _texts(artifact.get("parts"), "text")
+                artifacts[key] = before + _made(artifact.get("parts"))
         ended = ended or kind == "message" or state in _OVER or bool(one.get("final"))
     if state and not ended:
         raise StreamError(f"the stream broke off before its end: the task is {state}")
     return _ended("\n".join(filter(None, artifacts.values())) or said, ended=ended)
+
+
+def _made(parts: JsonValue) -> str:
+    """Return the text of what was made, else its data."""
+    data = (one["data"] for one in objects_of(parts) if one.get("data") is not None)
+    return _texts(parts, "text") or "\n".join(map(json_text, data))
 
 
 def _result(value: JsonValue) -> tuple[str, dict[str, Any]]:

@@ -241,6 +241,8 @@ def init(
             raise click.UsageError("--self-test stands alone.")
         return run_self_test(dict(os.environ))
     ask = sys.stdin.isatty() and not yes
+    if live and yes and not run:
+        raise click.UsageError("--yes alone runs nothing: --yes --run --live asks its own models.")
     run = run or live or ask
     if run and not (ask or yes):
         raise click.UsageError("Nobody is here to agree to that: --yes --run tries it unasked.")

@@ -235,6 +235,89 @@ def test_an_error_in_it_is_no_answer(stream: str, body: bytes) -> None:
         read_stream(stream, body, None, join=True)
 
 
+def _ag_ui(*events: JsonValue) -> bytes:
+    """A run of AG-UI that finishes, unless its last event says otherwise."""
+    return sse({"type": "RUN_STARTED"}, *events, {"type": "RUN_FINISHED"})
+
+
+def _begun(name: str, **more: JsonValue) -> JsonValue:
+    return {"type": "TEXT_MESSAGE_START", "messageId": name, **more}
+
+
+def _told(name: str, delta: str, **more: JsonValue) -> JsonValue:
+    return {"type": "TEXT_MESSAGE_CONTENT", "messageId": name, "delta": delta, **more}
+
+
+def _done(name: str, text: str, kind: str = "done") -> JsonValue:
+    parts: JsonValue = [{"type": "output_text", "text": text}]
+    item: JsonValue = {"type": "assistant_message", "id": name, "content": parts}
+    return {"type": f"thread.item.{kind}", "item": item}
+
+
+def _data(state: str) -> JsonValue:
+    """What a task of A2A says that made no text."""
+    made: JsonValue = {"artifactId": "x", "parts": [{"kind": "data", "data": {"order": 7}}]}
+    said: JsonValue = {"parts": [{"kind": "text", "text": "Looking."}]}
+    status: JsonValue = {"state": state, "message": said}
+    return {"result": {"kind": "task", "artifacts": [made], "status": status}}
+
+
+LATE = "It is late."
+
+
+@pytest.mark.parametrize(
+    ("stream", "body"),
+    [
+        ("ag-ui", _ag_ui(_begun("a"), _told("a", LATE), _begun("b", role="system"), _told("b", "State"))),
+        ("ag-ui", _ag_ui(_begun("a"), _begun("b"), _told("a", "Wait."), _told("b", LATE))),
+        ("ag-ui", _ag_ui(_begun("a"), _told("a", LATE), _begun("b", subagentRunId="s"), _told("b", "In"))),
+        ("ag-ui", _ag_ui(_begun("b", subagentRunId="s"), _told("b", LATE))),
+        ("ag-ui", _ag_ui({"type": "TEXT_MESSAGE_CHUNK", "messageId": "a", "delta": "It is "}, {"type": "TEXT_MESSAGE_CHUNK", "delta": "late."})),
+        ("ag-ui", _ag_ui(_begun("a"), _told("a", LATE), _begun("b"))),
+        ("ag-ui", _ag_ui({"type": "MESSAGES_SNAPSHOT", "messages": [{"id": "1", "role": "assistant", "content": "Before"}, {"id": "2", "role": "user", "content": "Late?"}, {"id": "3", "role": "assistant", "content": LATE}]})),
+        ("ag-ui", _ag_ui({"type": "MESSAGES_SNAPSHOT", "messages": [{"id": "1", "role": "assistant", "content": "Before"}, {"id": "2", "role": "user", "content": "Late?"}]}, _begun("a"), _told("a", LATE))),
+        ("ag-ui", sse({"type": "RUN_FINISHED", "outcome": {"type": "interrupt", "interrupts": [{"id": "i", "reason": "approval", "message": LATE}]}})),
+        ("ag-ui", _ag_ui({"type": "CUSTOM", "name": "on_interrupt", "value": LATE})),
+        ("ag-ui", sse({"type": "RUN_FINISHED", "result": LATE})),
+        ("chatkit", sse(_done("a", "A secret"), _done("a", LATE, "replaced"))),
+        ("chatkit", sse(_done("a", LATE), _done("b", "Bad"), {"type": "thread.item.removed", "item_id": "b"})),
+        ("langserve", sse({"context": "x"}, {"answer": "It is "}, {"answer": "late."}, "", names=("data", "data", "data", "end"))),
+        ("langserve", sse({"actions": []}, {"steps": []}, {"output": LATE}, "", names=("data", "data", "data", "end"))),
+        ("aisdk", sse({"type": "text-start", "id": "a"}, {"type": "text-delta", "id": "a", "delta": LATE}, "[DONE]")),
+        ("openai", json.dumps({"object": "chat.completion", "choices": [{"index": 0, "message": {"content": LATE}, "finish_reason": "stop"}]}, indent=2).encode()),
+        ("openai", b"".join(json.dumps(one).encode() + b"\n" for one in (chat("It is "), chat("late.", finish_reason="stop")))),
+        ("openai", json.dumps({"object": "response", "status": "completed", "error": None, "output": [{"type": "reasoning"}, {"type": "message", "content": [{"type": "output_text", "text": LATE}]}]}).encode()),
+        ("openai", sse({"type": "response.completed", "response": {"status": "completed", "output": [{"type": "message", "content": [{"type": "output_text", "text": LATE}]}]}})),
+        ("anthropic", json.dumps({"type": "message", "content": [{"type": "thinking"}, {"type": "text", "text": LATE}]}).encode()),
+        ("anthropic", ANTHROPIC.replace(b"data: ", b"").replace(b"\n\n", b"\n")),
+    ],
+)  # fmt: skip
+def test_what_servers_of_their_packages_send_besides(stream: str, body: bytes) -> None:
+    assert read_stream(stream, body, None, join=True) == LATE
+
+
+def test_a_task_that_made_no_text_made_its_data() -> None:
+    body = sse(_data("working"), _data("completed"))
+    assert json.loads(read_stream("a2a", body, None, join=True)) == {"order": 7}
+
+
+@pytest.mark.parametrize(
+    ("stream", "body", "why"),
+    [
+        ("aisdk", sse({"type": "text-delta", "delta": LATE}, {"type": "abort"}, "[DONE]"), "aborted"),
+        ("ag-ui", sse(_begun("a"), _told("a", LATE), {"type": "RUN_FINISHED", "outcome": {"type": "cancelled"}}), "the run was cancelled"),
+        ("chatkit", sse({"type": "thread.item.done", "item": {"type": "client_tool_call", "name": "theme"}}), "asks the page to run `theme`"),
+        ("langserve", sse({"verdict": "x"}, "", names=("data", "end")), r"objects with `verdict`: say .* `response: \{stream: sse, output: \$.KEY\}`"),
+        ("openai", b'{"object": "response", "status": "failed", "error": {"message": "no money"}}', "no money"),
+        ("openai", b'{"object": "chat.completion", "choices": [{"mes', "is no JSON"),
+        ("a2a", sse(_data("failed")), "ended as failed: Looking."),
+    ],
+)  # fmt: skip
+def test_what_is_no_answer_is_told_with_its_reason(stream: str, body: bytes, why: str) -> None:
+    with pytest.raises(StreamError, match=why):
+        read_stream(stream, body, None, join=True)
+
+
 ODD: list[JsonValue] = [None, 1, True, "x", [], [[]], {}, {"a": 1}, [None]]
 KINDS = ["TEXT_MESSAGE_CHUNK", "TEXT_MESSAGE_START", "text-delta", "content_block_delta"]
 KINDS += ["response.output_text.delta", "response.output_item.added", "thread.item.done", "error"]
