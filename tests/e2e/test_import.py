@@ -292,6 +292,29 @@ def test_a_case_of_adk_without_turns_is_listed(repo: Repo) -> None:
     assert "the case (2 times, first here): it has no `conversation` to be replayed" in done.stdout
 
 
+def test_answers_of_earlier_turns_that_adk_does_not_measure_are_listed(repo: Repo) -> None:
+    calls_alone = {"criteria": {"tool_trajectory_avg_score": 1.0}}
+    turns = [
+        {
+            "user_content": {"parts": [{"text": asked}]},
+            "final_response": {"parts": said},
+            "intermediate_data": {"tool_uses": []},
+        }
+        for asked, said in (
+            ("Off", [{"text": "It is off."}]),
+            ("Picture", [{"inline_data": {"mime_type": "image/png"}}]),
+            ("Now?", [{"text": "Off."}]),
+        )
+    ]
+    cases = [{"eval_id": "x", "conversation": turns}]
+    repo.write("own/test_config.json", json.dumps(calls_alone))
+    repo.write("own/a.test.json", json.dumps({"eval_set_id": "a", "eval_cases": cases}))
+    done = gateval(repo, "import", "adk", "own/a.test.json", "--judge", "scripted/desk")
+    said = f"{done.stdout}{done.stderr}"
+    assert "the answer of an earlier turn: own/test_config.json does not measure it" in said
+    assert "final_response: it is more than text" in said
+
+
 def test_a_list_is_one_answer_where_the_format_does_not_say_that_any_will_do(repo: Repo) -> None:
     repo.write("rows.jsonl", json.dumps({"input": "Which?", "expected": ["red", "blue"]}))
     done = gateval(repo, "import", "braintrust", "rows.jsonl", "--compare", "contains")

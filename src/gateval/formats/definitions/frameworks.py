@@ -95,7 +95,7 @@ def read_crew(source: DefinitionSource) -> Iterator[Definition]:
         return
     home = source.folder.removesuffix("config").rstrip("/")
     module, crew = next(_crews(source, home), ("", ""))
-    project = next(source.files.above(home, "pyproject.toml"), "").rpartition("/")[0]
+    project = _project(source, home)
     models = [string_of(one, "llm") for one in keys.values() if isinstance(one, dict)]
     try:
         meant = DefinitionSource(tasks, told, source.files).mapping
@@ -117,6 +117,16 @@ def read_crew(source: DefinitionSource) -> Iterator[Definition]:
         refusal=_NO_CREW,
         means={"agents": keys, "tasks": meant},
     )
+
+
+def _project(source: DefinitionSource, home: str) -> str:
+    """Return the folder of the project that a crew belongs to: what says its packages, else what
+    has `src`.
+    """
+    for name in ("pyproject.toml", "requirements.txt"):
+        if found := next(source.files.above(home, name), ""):
+            return found.rpartition("/")[0]
+    return home.rpartition("/src/")[0]
 
 
 def _crews(source: DefinitionSource, home: str) -> Iterator[tuple[str, str]]:

@@ -64,6 +64,12 @@ class _Criteria(NamedTuple):
         return float(value) if isinstance(value, int | float) else 0.0
 
     @property
+    def reads_answers(self) -> bool:
+        """Whether what an agent answers is measured against what is told."""
+        names = ("response_match_score", "final_response_match_v2")
+        return any(self.threshold(name) > 0 for name in names)
+
+    @property
     def mode(self) -> str:
         """The mode of `toolTrajectory`."""
         found = self.given.get("tool_trajectory_avg_score")
@@ -180,6 +186,8 @@ def _invocations(request: ImportRequest, place: SourceLocation, case: JsonObject
             request.leave(place, "the case", "the user sends more than text")
             return []
         request.unread(place, one, _OF_TURN)
+        if answer is None:
+            request.leave(place, "final_response", "it is more than text")
         told = one.get("intermediate_data")
         if isinstance(told, dict):
             request.unread(place, told, {"tool_uses", "invocation_events", "tool_responses"})
@@ -281,6 +289,10 @@ def _case(
         }
     if turns[-1].answer:
         spec["reference"] = {"answer": turns[-1].answer}
+    if not criteria.reads_answers:
+        for turn in (one for one in turns[:-1] if one.answer):
+            why = f"{criteria.place.file} does not measure it; `reference` holds the last alone"
+            request.leave(turn.place, "the answer of an earlier turn", why)
     if whole:
         spec["assertions"] = [*whole]
     yield ImportedCase(name, place, spec)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
+
 from tests.helpers.definitions import closure, found, read, refusals, sample
 
 
@@ -30,3 +32,23 @@ def test_without_a_crew_it_is_refused(tmp_path: Path) -> None:
     repo.delete("src/research/crew.py")
     repo.commit()
     assert "@CrewBase" in refusals(read(repo))["research"]
+
+
+@pytest.mark.parametrize("packages", ["requirements.txt", None])
+def test_its_project_ends_where_its_packages_or_sources_do(
+    tmp_path: Path, packages: str | None
+) -> None:
+    repo = sample(tmp_path / "repo", "crewai", "research")
+    repo.delete("pyproject.toml")
+    for path in sorted((repo.path / "src").rglob("*.*")):
+        inner = path.relative_to(repo.path).as_posix()
+        repo.write(f"desk/{inner}", path.read_text())
+        repo.delete(inner)
+    if packages:
+        repo.write(f"desk/{packages}", "crewai\n")
+    repo.write("elsewhere/notes.md", "Of another program.\n")
+    repo.commit()
+    snapshot = read(repo)
+    files = closure(snapshot, "research")
+    assert "desk/src/research/config/tasks.yaml" in files
+    assert "elsewhere/notes.md" not in files
