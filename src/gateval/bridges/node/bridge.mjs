@@ -14,7 +14,9 @@ import path from "node:path";
 import process from "node:process";
 import { pathToFileURL } from "node:url";
 
+import { bound, isClass, parametersOf, sourceOf } from "./parameters.mjs";
 import { kindOf, prepare, routeOf } from "./server_routes.mjs";
+import { Speechless, asJson, typeOf } from "./values.mjs";
 
 const MOST = 600; // characters of a sentence
 
@@ -102,7 +104,7 @@ const FRAMEWORKS = {
   "openai-agents": { file: "openai_agents.mjs", is: (one) => has(one, "asTool", "getSystemPrompt") },
   strands: { file: "strands.mjs", is: (one) => has(one, "invoke", "stream", "addHook") },
   route: { file: "route.mjs", is: (one) => one?.name === "POST" || isFetcher(one) },
-  callable: { file: "callables.mjs", is: (one) => typeof one === "function" },
+  callable: { file: "callables.mjs", is: (one) => typeof one === "function" && !isClass(one) },
 };
 
 function named(one, name) {
@@ -231,10 +233,12 @@ async function imported(file, place, folder) {
 }
 
 function picked(module, name, place) {
-  const all = { ...(typeof module.default === "object" ? module.default : {}), ...module };
+  const all = exportsOf(module);
   if (name) {
     let found = all;
-    for (const part of name.split(".")) found = found?.[part];
+    let owner = all;
+    for (const part of name.split(".")) [owner, found] = [found, found?.[part]];
+    if (typeof found === "function" && owner !== all && !isClass(found)) return bound(found, owner);
     if (found !== undefined) return found;
     const names = Object.keys(all).filter((one) => !["default", "module.exports"].includes(one));
     throw new Problem(`\`${place}\` exports no \`${name}\`${near(name, names)}`);
@@ -251,6 +255,13 @@ function picked(module, name, place) {
       ? `\`${place}\` exports several. Say which one \`target\` means: ${shown}`
       : `\`${place}\` exports neither an agent nor a function. Name one: \`target: ${place}:NAME\``,
   );
+}
+
+/** The names of a module; of one that was made of an ES module for `require`, those of the latter. */
+function exportsOf(module) {
+  const inner = module.default;
+  if (inner?.__esModule && typeof inner === "object") return { ...inner };
+  return { ...(typeof inner === "object" ? inner : {}), ...module };
 }
 
 function near(name, names) {
@@ -301,19 +312,42 @@ async function bridgeOf(found, framework, target, folder, file) {
   if (!name) {
     const known = Object.keys(FRAMEWORKS).join(", ");
     throw new Problem(
-      `\`${target}\` is of the type \`${found?.constructor?.name ?? typeof found}\`, which no bridge ` +
+      `\`${target}\` is ${kindNamed(found)}, which no bridge ` +
         `drives (they drive ${known}). Name an agent or a function; or write a bridge of your own ` +
         "and name its file in `runtime.framework`",
     );
   }
   const { Bridge } = await import(`./${FRAMEWORKS[name].file}`);
-  return new Bridge(found, around);
+  return explained(() => new Bridge(found, around), found, framework, target, folder);
+}
+
+/** What this gives; an error of an object that is of another framework than is said says that. */
+async function explained(call, found, framework, target, folder) {
+  try {
+    return await call();
+  } catch (error) {
+    const own = String(error?.stack ?? "").split("\n").some((line) => line.includes(folder) && !line.includes("node_modules"));
+    const known = !framework || !FRAMEWORKS[framework] || FRAMEWORKS[framework].is(found);
+    if (known || own || !(error instanceof TypeError)) throw error;
+    forPeople(error);
+    const seen = frameworkOf(found);
+    throw new Problem(
+      `\`framework: ${framework}\` does not drive \`${target}\`, which is ${kindNamed(found)} (${error.message}). ` +
+        (seen ? `Remove \`framework\`, or write \`framework: ${seen}\`` : "Correct `framework` or `target`"),
+    );
+  }
+}
+
+function kindNamed(found) {
+  return isClass(found) ? `the class \`${found.name}\`` : `of the type \`${typeOf(found)}\``;
 }
 
 function takesNothing(found) {
   if (typeof found !== "function" || found.name === "POST" || found.length > 0) return false;
-  const source = Function.prototype.toString.call(found);
-  return /^(async\b\s*)?(function\b[^(]*)?\(\s*\)/.test(source) && !/\barguments\b/.test(source);
+  if (isClass(found)) return false;
+  const source = sourceOf(found);
+  const native = /\[native code\]\s*\}$/.test(source);
+  return !native && parametersOf(found).length === 0 && !/\barguments\b/.test(source);
 }
 
 class Talk {
@@ -327,10 +361,12 @@ class Talk {
     try {
       if (!this.bridge) {
         const { found, file } = await load(this.target, this.folder);
+        this.found = found;
         this.bridge = await bridgeOf(found, this.framework, this.target, this.folder, file);
       }
       question = new Question(told, this.said, this.alone);
-      output = await this.bridge.ask(question);
+      const ask = () => this.bridge.ask(question);
+      output = await explained(ask, this.found, this.framework, this.target, this.folder);
     } catch (error) {
       if (error instanceof Problem) return this.problem(error.message);
       forPeople(error);
@@ -338,9 +374,11 @@ class Talk {
     }
     let said;
     try {
-      said = typeof output === "string" ? output : JSON.stringify(output ?? undefined);
+      output = asJson(output) ?? undefined;
+      said = typeof output === "string" ? output : JSON.stringify(output);
     } catch (error) {
-      return this.problem(`\`${this.target}\` answered with what JSON cannot hold: ${described(error, this.folder)}`);
+      const what = error instanceof Speechless ? `something of the type \`${error.message}\`, which is neither a text nor what JSON can hold` : `what JSON cannot hold: ${described(error, this.folder)}`;
+      return this.problem(`\`${this.target}\` answered with ${what}`);
     }
     if (said === undefined || said === "") {
       return this.problem(`\`${this.target}\` answered nothing. It has to return its last message`);

@@ -1,7 +1,14 @@
 // Plain functions: sync, async, generators; text or messages in, text or an object out.
 
+import { parametersOf } from "./parameters.mjs";
+
 const PAYLOADS = /^(payload|body|event|data|inputs?Data)$/i;
 const MESSAGES = /^(messages|conversation|history|chatHistory)$/i;
+const HISTORIES = /^(history|chatHistory|messageHistory)$/i;
+const TEXTS = [
+  "prompt", "question", "query", "message", "text", "userInput", "userMessage", "userMsg", "input", "inputText",
+  "task", "topic", "request", "content", "q", "msg",
+]; // what a question is usually called, the most usual first
 
 export class Bridge {
   constructor(target) {
@@ -9,24 +16,62 @@ export class Bridge {
   }
 
   async ask(question) {
-    return whole(await this.target(value(this.target, question)));
+    return whole(await this.target(...given(this.target, question)), question);
   }
 }
 
-/** What a function is told, by the name of its first parameter; one that takes apart an object gets
+/** What a function is told, by the names of its parameters; one that takes apart an object gets
  * the question, the messages and the payload by their names. */
-function value(target, question) {
+function given(target, question) {
   const schema = target.__action?.inputSchema; // of a flow of Genkit
   const inner = schema?._def?.innerType ?? schema;
-  if (inner?.shape) return objectFor(Object.keys(inner.shape), question);
-  const first = parameter(target);
-  if (first.startsWith("{")) {
+  if (inner?.shape) return [objectFor(Object.keys(inner.shape), question)];
+  const all = parametersOf(target);
+  if (target.__action || all.length < 2) return [alone(all[0]?.name ?? "", question)];
+  const needed = all.filter((one) => !one.optional);
+  if (needed.length < 2) {
+    const only = needed[0] ?? all[0];
+    return all.slice(0, all.indexOf(only) + 1).map((one) => (one === only ? alone(one.name, question) : undefined));
+  }
+  return filled(all, needed, question);
+}
+
+function alone(name, question) {
+  if (name === "{") {
     const { prompt, messages, history, payload } = question;
     return { prompt, message: prompt, question: prompt, input: prompt, messages, history, payload, ...payload };
   }
-  if (MESSAGES.test(first)) return question.messages;
-  if (PAYLOADS.test(first)) return question.payload;
+  if (MESSAGES.test(name)) return question.messages;
+  if (PAYLOADS.test(name)) return question.payload;
   return question.asked;
+}
+
+/** A value for each of several parameters: what the payload has by its name, the messages, the question. */
+function filled(all, needed, question) {
+  const values = new Map();
+  for (const one of all) {
+    if (Object.hasOwn(question.payload, one.name)) values.set(one, question.payload[one.name]);
+    else if (HISTORIES.test(one.name)) values.set(one, question.history);
+    else if (one.name === "{" || MESSAGES.test(one.name)) values.set(one, alone(one.name, question));
+  }
+  let left = needed.filter((one) => !values.has(one));
+  const low = left.map((one) => one.name.toLowerCase().replaceAll("_", ""));
+  const usual = TEXTS.find((name) => low.includes(name.toLowerCase()));
+  const chosen = usual ? left[low.indexOf(usual.toLowerCase())] : left[0];
+  const asks = usual || left.length === 1 || chosen === all[0];
+  const named = asks && ![...values.values()].includes(question.messages) ? chosen : undefined;
+  if (named) values.set(named, question.asked);
+  left = left.filter((one) => one !== named);
+  for (const one of left.filter((one) => PAYLOADS.test(one.name))) values.set(one, question.payload);
+  left = left.filter((one) => !values.has(one));
+  if (left.length) {
+    const names = left.map((one) => `\`${one.name}\``).join(", ");
+    throw question.refusal(
+      `the function asks for ${names}, which the question does not give. Name it in the fixture's ` +
+        "`input.payload`, or give the parameter a default",
+    );
+  }
+  return all.map((one) => values.get(one));
 }
 
 /** An object with these keys: what the payload has of them, and the question in the first of the rest. */
@@ -36,17 +81,13 @@ function objectFor(keys, question) {
   return Object.keys(given).length ? given : { [open]: question.asked };
 }
 
-function parameter(target) {
-  const source = Function.prototype.toString.call(target);
-  const found = /^(?:async\s+)?(?:function\b[^(]*|[\w$]+\s*(?=\())?\(?\s*(\{|[\w$]+)/.exec(source);
-  return found?.[1] ?? "";
-}
-
 /** What was given, as one answer: the pieces of a stream joined, of anything but text the last. */
-export async function whole(given) {
+export async function whole(given, question) {
   if (given instanceof Response) {
     const { decoded } = await import("./route.mjs");
-    return (await decoded(given)).text;
+    const reply = await decoded(given);
+    if (reply.error) throw question.refusal(`the stream that it gave holds an error: ${reply.error}`);
+    return reply.text;
   }
   if (typeof given === "object" && given !== null) {
     if ("textStream" in given || ("text" in given && "steps" in given)) return await given.text;

@@ -17,7 +17,9 @@ export class Bridge {
 
   async ask(question) {
     if (question.type !== "prompt" && !question.messages.some((one) => one.role === "assistant")) {
-      return (await decoded(await this.asked(question.payload))).text;
+      const reply = await decoded(await this.asked(question.payload));
+      if (reply.error) throw question.refusal(`the route's stream holds an error: ${reply.error}`);
+      return reply.text;
     }
     const has = (name) => this.around.importFrom(name, this.around.root).catch(() => null);
     const plain = !(await has("ai")) && (await has("openai"));
@@ -42,7 +44,7 @@ export class Bridge {
     const named = (this.around.folder ?? "").matchAll(/\[([^\].]+)\]/g); // as `api/chat/[id]`
     const params = Object.fromEntries([...named].map((one) => [one[1], "gateval"]));
     const response = await this.handler(request, { params: Promise.resolve(params) });
-    if (!(response instanceof Response) && typeof response?.text !== "function") {
+    if (!(response instanceof Response) && (typeof response?.text !== "function" || typeof response.status !== "number")) {
       throw new Error("the route gave no Response");
     }
     if (!response.ok) {
@@ -95,10 +97,16 @@ export async function decoded(response) {
   const kind = (response.headers.get("content-type") ?? "").split(";")[0].trim();
   const body = await whole(response);
   const old = response.headers.has("x-vercel-ai-data-stream") || /^(f|0|9):["{]/.test(body);
-  if (old) return step(body.split("\n").filter(Boolean).map(oldEvent), true);
+  if (old) {
+    const parts = body.split(/\r?\n/);
+    const wrong = broken(parts, (line) => (/^[0-9a-z]:/.test(line) ? line.slice(2) : `: ${line}`), "line");
+    return wrong ?? step(parts.filter(Boolean).map(oldEvent), true);
+  }
   if (kind === "text/event-stream") {
     const data = body.split(/\r?\n/).filter((line) => line.startsWith("data:")).map((line) => line.slice(5).trim());
     const written = data.filter((one) => one && one !== "[DONE]").map(parsed);
+    const wrong = written.some((one) => typeof one === "object") && broken(data, (one) => one, "event");
+    if (wrong) return wrong;
     const events = written.map((one) => (typeof one?.event === "string" && one.data?.type ? one.data : one));
     if (events.some((one) => String(one?.type).startsWith("response."))) {
       return { ...step(events.map(responsesEvent), false), responses: true };
@@ -108,6 +116,20 @@ export async function decoded(response) {
     return { text: texts.join(""), tools: [], ended: true };
   }
   return { text: kind === "application/json" ? answerIn(parsed(body)) : body, tools: [], ended: true };
+}
+
+/** A reply that names the first piece of a stream that is no JSON; null if all of them are. */
+function broken(pieces, json, what) {
+  for (const [at, piece] of pieces.entries()) {
+    if (!piece || piece === "[DONE]") continue;
+    try {
+      JSON.parse(json(piece));
+    } catch {
+      const shown = piece.length > 60 ? piece.slice(0, 60).replace(/[^\s,;{}[\]"']*$/, "") : piece;
+      return { text: "", tools: [], ended: true, error: `${what} ${at + 1} is no JSON: ${JSON.stringify(shown)}` };
+    }
+  }
+  return null;
 }
 
 /** The text of a response. Servers take chunks that are strings, which `Response.text` refuses. */

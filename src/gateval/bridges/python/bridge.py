@@ -23,11 +23,15 @@ sys.path[:] = [one for one in PATH if one.startswith(LIBRARY) and "-packages" no
     one for one in PATH if one.endswith(".zip") and os.path.dirname(LIBRARY) == os.path.dirname(one)
 ]
 
+import collections
 import contextlib
+import enum
 import importlib.util
 import inspect
 import json
-from collections.abc import Iterable, Mapping
+import math
+from collections.abc import Iterable, KeysView, Mapping, ValuesView
+from collections.abc import Set as AbstractSet
 from typing import Any
 
 OWN = os.path.dirname(os.path.abspath(__file__))
@@ -127,7 +131,7 @@ class Question:
         left = [name for name in left if name not in found]
         usual = [name for name in TEXTS if name in {one.lower() for one in left}]
         chosen = next((one for one in left if usual and one.lower() == usual[0]), None)
-        if chosen is None and len(left) == 1:
+        if chosen is None and len(left) == 1 and self.messages not in found.values():
             chosen = left[0]
         if chosen is not None and chosen in left:
             found[chosen] = self.asked
@@ -157,24 +161,55 @@ MESSAGES = frozenset({"messages", "conversation"})
 HISTORIES = frozenset({"history", "chat_history", "message_history"})
 
 
-def as_json(value: Any) -> Any:
-    """Return a value that JSON can hold: of models and data classes, their fields."""
+def as_json(value: Any, above: tuple[int, ...] = ()) -> Any:
+    """Return a value that JSON can hold: of models and data classes, their fields. Sets are sorted,
+    so that they are the same in each trial. Raises `Speechless` for what cannot be told.
+    """
+    if isinstance(value, enum.Enum):
+        return as_json(value.value, above)
     if value is None or isinstance(value, (str, int, float, bool)):
-        return value
+        odd = isinstance(value, float) and not math.isfinite(value)
+        return str(value) if odd else value
     if isinstance(value, (bytes, bytearray)):
         return bytes(value).decode("utf-8", "replace")
-    if isinstance(value, Mapping):
-        return {str(key): as_json(one) for key, one in value.items()}
+    if id(value) in above:
+        raise Speechless(f"{_type_name(value)}, which holds itself")
+    return _inside(value, (*above, id(value)))
+
+
+def _inside(value: Any, above: tuple[int, ...]) -> Any:
     if isinstance(value, tuple) and hasattr(value, "_asdict"):
-        return as_json(value._asdict())
-    if isinstance(value, (list, tuple, set, frozenset)):
-        return [as_json(one) for one in value]
+        value = value._asdict()
+    if isinstance(value, Mapping):
+        return {str(as_json(key)): as_json(one, above) for key, one in value.items()}
+    if isinstance(value, LISTED):
+        return [as_json(one, above) for one in value]
+    if isinstance(value, AbstractSet):
+        return sorted((as_json(one, above) for one in value), key=json.dumps)
     if callable(getattr(value, "model_dump", None)):
-        return as_json(value.model_dump(mode="json"))
+        return as_json(value.model_dump(mode="json"), above)
     fields = getattr(type(value), "__dataclass_fields__", None)
     if fields:
-        return {name: as_json(getattr(value, name)) for name in fields}
-    return str(value)
+        return {name: as_json(getattr(value, name), above) for name in fields}
+    try:
+        shown = plain(value)
+    except Speechless as kind:
+        if len(above) == 1:
+            raise
+        return f"<{kind}>"
+    return str(value) if shown is value else as_json(shown, above)
+
+
+LISTED = (list, tuple, range, KeysView, ValuesView, collections.deque)
+
+
+def _type_name(value: Any) -> str:
+    kind = type(value)
+    return (
+        kind.__qualname__
+        if kind.__module__ == "builtins"
+        else f"{kind.__module__}.{kind.__qualname__}"
+    )
 
 
 def plain(value: Any) -> Any:
@@ -185,7 +220,7 @@ def plain(value: Any) -> Any:
         return value
     fields = {name: one for name, one in getattr(value, "__dict__", {}).items() if name[:1] != "_"}
     if not fields:
-        raise Speechless(f"{kind.__module__}.{kind.__qualname__}")
+        raise Speechless(_type_name(value))
     return fields
 
 
@@ -203,6 +238,7 @@ class Talk:
         self._folder = loading.FOLDER
         self._said: list[dict[str, Any]] = []
         self._bridge: Any = None
+        self._found: Any = None
 
     def answer(self, told: Mapping[str, Any]) -> dict[str, Any]:
         """Return the answer to one question. The object is loaded with the first."""
@@ -211,6 +247,7 @@ class Talk:
                 found = loading.load(self._target, self._folder)
                 graphs = self._target.partition(":")[0].endswith(".json")
                 framework = self._framework or ("langgraph" if graphs else "")
+                self._found = found
                 self._bridge = loading.bridge_of(found, framework, self._target, self._folder)
             question = Question(told, self._said, self._alone)
             output = self._asked(question)
@@ -225,6 +262,9 @@ class Talk:
             if isinstance(error, KeyboardInterrupt):
                 raise
             loading.traceback_for_people(error)
+            mistaken = loading.mistaken(error, self._found, self._framework, self._target)
+            if mistaken:
+                return self._problem(mistaken)
             return self._problem(
                 f"`{self._target}` raised {loading.described(error, self._folder)}"
             )
@@ -238,7 +278,7 @@ class Talk:
 
     def _asked(self, question: Question) -> Any:
         made = self._bridge.ask(question)
-        return as_json(plain(loading.waited(made) if inspect.isawaitable(made) else made))
+        return as_json(loading.waited(made) if inspect.isawaitable(made) else made)
 
     def _problem(self, sentence: str) -> dict[str, Any]:
         text = sentence[:1].upper() + sentence[1:]

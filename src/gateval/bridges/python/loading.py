@@ -382,6 +382,27 @@ def described(error: BaseException, folder: str) -> str:
     return said
 
 
+def mistaken(error: BaseException, found: Any, framework: str, target: str) -> str:
+    """Return a sentence on an error of an object that is of another framework than is said; empty
+    for errors that the program itself raises.
+    """
+    seen = framework_of(found)
+    if not isinstance(error, (TypeError, AttributeError)) or framework in ("", "callable", seen):
+        return ""
+    files = [one.filename for one in traceback.extract_tb(error.__traceback__)]
+    own = [
+        one for one in files if not one.startswith((OWN, "<")) and _own_file(os.path.abspath(one))
+    ]
+    if framework not in FRAMEWORKS or own:
+        return ""
+    rather = seen or ("callable" if callable(found) and not isinstance(found, type) else "")
+    advice = f"Remove `framework`, or write `framework: {rather}`" if rather else "Correct one"
+    return (
+        f"`framework: {framework}` does not drive `{target}`, which is {_kind(found)} "
+        f"({cut(str(error), 160)}). {advice}"
+    )
+
+
 def traceback_for_people(error: BaseException) -> None:
     """Print where it was raised, without the frames of the bridge."""
     kept = error.__traceback__
