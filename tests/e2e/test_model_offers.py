@@ -122,6 +122,54 @@ def test_of_a_program_only_what_all_its_runs_share_is_compared(tmp_path: Path) -
     assert "time" not in stored.log(out), "no trial repeats it"
 
 
+def test_every_parameter_that_changes_the_answer_is_told_by_its_name(tmp_path: Path) -> None:
+    repo = repository(tmp_path / "repo", PROGRAM)
+    schema = {
+        "type": "object",
+        "properties": {"order": {"type": "string", "description": "x" * 80}},
+    }
+    more = {
+        "top_p": 0.5,
+        "reasoning_effort": "high",
+        "stop": [f"\n{KEY}"],
+        "response_format": {"type": "json_schema", "json_schema": schema},
+        "tool_choice": "required",
+        "parallel_tool_calls": False,
+        "max_completion_tokens": 900,
+        "user": "someone",
+        "metadata": {"run": "new"},
+    }
+    added = f'"seed": time.time_ns(), "temperature": 0, **json.loads({json.dumps(more)!r})'
+    repo.write("agent.py", CODE.replace('"temperature": 0', added))
+    repo.commit("After")
+    out = tmp_path / "out"
+    done = gateval(repo, "check", "--base", "HEAD~1", "--results", str(out), OPENAI_API_KEY=KEY)
+    assert done.returncode == 0, done.stdout + done.stderr
+    line = " ".join(done.stdout.split()).partition("for the model: desk: ")[2]
+    for said in (
+        '"max_tokens 900" is new',
+        '"top_p 0.5" is new',
+        '"reasoning_effort high" is new',
+        '"response_format.type json_schema" is new',
+        '"response_format.json_schema" is new',
+        '"tool_choice required" is new',
+        '"parallel_tool_calls false" is new',
+    ):
+        assert said in line, line
+    assert "seed" not in line, "it is of the run, not of the Agent"
+    assert "someone" not in line
+    comment = (out / "comment.md").read_text("utf-8")
+    for view in (
+        comment,
+        (out / "report.html").read_text("utf-8"),
+        gateval(repo, "show", str(out)).stdout,
+    ):
+        assert "reasoning" in view
+        assert "top" in view
+    written = b"".join(stored.content(one) for one in out.rglob("*") if one.is_file())
+    assert KEY.encode() not in written
+
+
 def test_a_change_that_the_model_does_not_see_is_not_told(tmp_path: Path) -> None:
     repo = repository(tmp_path / "repo", PROGRAM)
     repo.write("agent.py", f"# A comment.\n{CODE}")

@@ -54,6 +54,7 @@ from gateval.wire.base import (
     write_json,
     write_text,
 )
+from gateval.wire.settings import ANTHROPIC, settings_of
 
 API_VERSION = "2023-06-01"
 DEFAULT_MAX_TOKENS = 4096
@@ -133,6 +134,7 @@ class _Anthropic(WireFormat):
             tools=tuple(map(_tool_in, tools)),
             temperature=as_number(fields.get("temperature")),
             max_tokens=as_count(fields.get("max_tokens")),
+            settings=settings_of(fields, ANTHROPIC),
         )
 
     def reply_out(self, reply: ModelReply, request: ModelRequest) -> JsonObject:

@@ -54,6 +54,7 @@ from gateval.wire.base import (
     write_json,
     write_text,
 )
+from gateval.wire.settings import GEMINI, GEMINI_BESIDE, settings_of
 
 _MODEL = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,127}")
 """Names of models that are nobody's own: `tunedModels/…` belong to an account."""
@@ -144,6 +145,7 @@ class _Gemini(GoogleFormat, WireFormat):
             tools=tuple(_tools_in(fields.get("tools"))),
             temperature=as_number(config.get("temperature")),
             max_tokens=as_count(pick(config, "maxOutputTokens")),
+            settings=_settings(config, GEMINI) + _settings(fields, GEMINI_BESIDE),
         )
 
     def reply_out(self, reply: ModelReply, request: ModelRequest) -> JsonObject:
@@ -188,6 +190,10 @@ class _Gemini(GoogleFormat, WireFormat):
 
 
 gemini = _Gemini()
+
+
+def _settings(fields: JsonObject, names: tuple[str, ...]) -> tuple[str, ...]:
+    return settings_of({name: pick(fields, name) for name in names}, names)
 
 
 def pick(fields: JsonObject, name: str) -> JsonValue:

@@ -53,6 +53,7 @@ from gateval.wire.base import (
     write_json,
     write_text,
 )
+from gateval.wire.settings import OPENAI_CHAT, settings_of
 
 _STOPS = {
     "stop": StopReason.END,
@@ -103,6 +104,7 @@ class _OpenAiChat(WireFormat):
             tools=_tools_in(fields),
             temperature=as_number(fields.get("temperature")),
             max_tokens=as_count(fields.get("max_tokens") if limit is None else limit),
+            settings=settings_of(fields, OPENAI_CHAT),
         )
 
     def reply_out(self, reply: ModelReply, request: ModelRequest) -> JsonObject:

@@ -52,6 +52,7 @@ from gateval.wire.base import (
     write_text,
 )
 from gateval.wire.openai_chat import SCHEMA_MODELS, cached_in
+from gateval.wire.settings import OPENAI_RESPONSES, settings_of
 
 NO_ID = "resp_gateval"
 """The id of a response that nobody stores."""
@@ -99,6 +100,7 @@ class _OpenAiResponses(WireFormat):
             tools=_tools_in(fields),
             temperature=as_number(fields.get("temperature")),
             max_tokens=as_count(fields.get("max_output_tokens")),
+            settings=settings_of(fields, OPENAI_RESPONSES),
             continues=string_of(fields, "previous_response_id"),
         )
 

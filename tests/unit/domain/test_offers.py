@@ -65,6 +65,14 @@ SAID: dict[str, tuple[dict[str, object], list[str]]] = {
         {"parameters": ("temperature 1", "temperature 2")},
         [f'parameter "temperature {one}' for one in ('0" is gone', '1" is new', '2" is new')],
     ),
+    "a long parameter": (
+        {"parameters": ("temperature 0", f"response_format.json_schema {'x' * 90}")},
+        ['parameter "response_format.json_schema" is new'],
+    ),
+    "another parameter": (
+        {"parameters": ("top_p 1",)},
+        ['parameter "temperature 0" is gone', 'parameter "top_p 1" is new'],
+    ),
     "a parameter": ({"parameters": ()}, ['parameter "temperature 0" is gone']),
     "a longer prompt": (
         {"system": ("You help.", "x" * 399)},
@@ -79,6 +87,11 @@ SAID: dict[str, tuple[dict[str, object], list[str]]] = {
 def test_each_change_has_its_sentence(what: str) -> None:
     update, said = SAID[what]
     assert changed(BASE, BASE.model_copy(update=update)) == said
+
+
+def test_a_long_parameter_has_another_value() -> None:
+    base, head = (BASE.model_copy(update={"parameters": (f"stop {one * 90}",)}) for one in "xy")
+    assert changed(base, head) == ['parameter "stop" has another value']
 
 
 def test_lines_in_another_order_are_told_as_such() -> None:

@@ -32,6 +32,9 @@ _TOKEN = 4
 """Characters of a token, about: providers count a whole request, not its system prompt."""
 
 
+_SHOWN = 60
+"""Characters of a parameter's value that are told."""
+
 _TOLD = 2
 """Trials from which on their number says nothing more of what is shared."""
 
@@ -95,7 +98,7 @@ def offer_changes(offers: Iterable[SharedOffer]) -> Mapping[str, tuple[str, ...]
         name: (
             *_tools(base, head),
             *_named("model", *_changed(base, head, "models")),
-            *_named("parameter", *_changed(base, head, "parameters")),
+            *_parameters(*_changed(base, head, "parameters")),
             *_prompt(base, head),
         )
         for name, base, head in seen
@@ -155,14 +158,38 @@ def _named(what: str, gone: Sequence[str], new: Sequence[str]) -> Iterator[str]:
     if len(gone) == len(new) == 1:
         yield f'{what} "{gone[0]}" is now "{new[0]}"'
         return
-    named = [one.partition(" ")[0] for one in (*gone, *new) if " " in one]
-    pairs = {one for one in named if named.count(one) == 2}  # set otherwise, not gone and new
-    for one in gone:
-        to = [other for other in new if other.partition(" ")[0] == one.partition(" ")[0]]
-        paired = to and one.partition(" ")[0] in pairs
-        yield f'{what} "{one}" is now "{to[0]}"' if paired else f'{what} "{one}" is gone'
-    old = {one.partition(" ")[0] for one in gone} & pairs
-    yield from (f'{what} "{one}" is new' for one in new if one.partition(" ")[0] not in old)
+    yield from (f'{what} "{one}" is gone' for one in gone)
+    yield from (f'{what} "{one}" is new' for one in new)
+
+
+def _parameters(gone: Sequence[str], new: Sequence[str]) -> Iterator[str]:
+    """Tell of parameters, each its name and its value; a long value is only said to be another."""
+    old, now = (_by_name(every) for every in (gone, new))
+    for name, values in old.items():
+        if len(values) == len(now.get(name, ())) == 1:
+            yield _set_otherwise(name, values[0], now.pop(name)[0])
+        else:
+            yield from (f'parameter "{_shown(name, value)}" is gone' for value in values)
+    for name, values in now.items():
+        yield from (f'parameter "{_shown(name, value)}" is new' for value in values)
+
+
+def _by_name(every: Sequence[str]) -> dict[str, list[str]]:
+    found: dict[str, list[str]] = {}
+    for one in every:
+        name, _, value = one.partition(" ")
+        found.setdefault(name, []).append(value)
+    return found
+
+
+def _set_otherwise(name: str, old: str, new: str) -> str:
+    if max(len(old), len(new)) > _SHOWN:
+        return f'parameter "{name}" has another value'
+    return f'parameter "{name} {old}" is now "{name} {new}"'
+
+
+def _shown(name: str, value: str) -> str:
+    return f"{name} {value}" if len(value) <= _SHOWN else name
 
 
 def _prompt(base: SharedOffer, head: SharedOffer) -> Iterator[str]:

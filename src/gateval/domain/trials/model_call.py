@@ -114,8 +114,9 @@ class ModelRequest(Value):
     `continues` is the id of a stored reply whose conversation goes on with these messages. `draw`
     names the trial for scripted models, which draw anew for each, and `caller` who asks, where
     calls are recorded; neither leaves the gate. `answer_schema` is the JSON Schema of the reply,
-    for models whose provider holds them to one. With system messages and so many characters of the
-    first user message (`shared_start`) other requests begin, too: it is worth a place in a cache.
+    for models whose provider holds them to one. `settings` are the other parameters that a program
+    sets, as text, each with its name on the wire. With system messages and so many characters of
+    the first user message (`shared_start`) other requests begin, too: worth a place in a cache.
     """
 
     model: str
@@ -127,6 +128,7 @@ class ModelRequest(Value):
     temperature: float | None = None
     max_tokens: int | None = None
     answer_schema: JsonObject | None = None
+    settings: tuple[str, ...] = ()
     shared_start: Count = 0
 
 
@@ -320,6 +322,9 @@ TOOLS_LIMIT = 200
 _REQUESTS = 100
 """Different requests of one trial that are looked at."""
 
+_SETTINGS = 100
+"""Parameters of one request that are kept."""
+
 _LINE = 2_000
 
 
@@ -354,13 +359,14 @@ class OffersOfTrial:
         if request.tools != self._last:
             self._last = request.tools
             self._tools |= {tool.name: tool for tool in request.tools[:TOOLS_LIMIT]}
-        if (model, said, set_to) in self._seen or len(self._seen) >= _REQUESTS:
+        seen = (model, said, set_to, request.settings)
+        if seen in self._seen or len(self._seen) >= _REQUESTS:
             return
-        self._seen.add((model, said, set_to))
+        self._seen.add(seen)
         self._models[model] = None
         self._system |= {line[:_LINE]: None for text in said for line in text.splitlines()}
         given = (f"{name} {value:g}" for name, value in set_to if value is not None)
-        self._parameters |= dict.fromkeys(given)
+        self._parameters |= dict.fromkeys((*given, *request.settings[:_SETTINGS]))
 
     def found(self) -> ModelOffer | None:
         """Return what was offered; None where no model was asked."""
