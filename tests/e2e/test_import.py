@@ -219,6 +219,76 @@ def test_a_file_that_is_something_else_is_an_error(
     assert not list(repo.path.rglob("*.gateval.yaml"))
 
 
+BROKEN = (
+    b'{"input": "What is 2 + 2?", "target": "4"}\n'
+    b'{"input": "cut off, "tar\n'
+    b'{"input": "\xff", "target": "x"}\n'
+    b"not JSON\n"
+    b'{"input": "a", "input": "b", "target": "c"}\n\n'
+    b"[1]\n"
+    b'{"input": "Capital of France?", "target": "Paris"}\r\n'
+    b"not JSON\n"
+)
+
+
+@pytest.mark.parametrize(
+    "format_", ["inspect", "openai-evals", "deepeval", "langsmith", "braintrust"]
+)
+def test_a_broken_line_is_listed_and_the_others_are_imported(repo: Repo, format_: str) -> None:
+    keys = {
+        "inspect": ("input", "target"),
+        "openai-evals": ("input", "ideal"),
+        "deepeval": ("input", "expected_output"),
+    }
+    first, second = keys.get(format_, ("input", "expected"))
+    first, second = ("inputs", "outputs") if format_ == "langsmith" else (first, second)
+    data = BROKEN.replace(b'"target"', f'"{second}"'.encode()).replace(
+        b'"input"', f'"{first}"'.encode()
+    )
+    path = repo.path / "evals" / "broken.jsonl"
+    path.write_bytes(data)
+    said = imported(repo, format_, "evals/broken.jsonl", "--compare", "contains")
+    assert "wrote evals/broken.gateval.yaml: an Eval of desk, 2 fixtures." in said
+    for line, why in (
+        (2, "the line: this line is not JSON: expecting ',' delimiter"),
+        (3, "the line: this line is not UTF-8. Save the file as UTF-8"),
+        (4, "the line: this line is not JSON: expecting value"),
+        (5, f'the line: this line is not JSON: the key "{first}"'),
+        (7, f"the row: it has no `{first}`"),
+        (9, "the line: this line is not JSON: expecting value"),
+    ):
+        assert f"- evals/broken.jsonl:{line} {why}" in said, said
+    text = (repo.path / "evals/broken.gateval.yaml").read_text()
+    assert [one for one in text.splitlines() if one.startswith("# From")] == [
+        f"# From evals/broken.jsonl:{line}" for line in (1, 8)
+    ]
+    assert gateval(repo, "validate").returncode == 0
+
+
+def test_rows_of_csv_and_of_tests_of_promptfoo_stand_for_themselves(repo: Repo) -> None:
+    repo.write("evals/broken.csv", "input,target\nWhat is 2 + 2?,4\none,two,three\nFrance?,Paris\n")
+    said = imported(repo, "inspect", "evals/broken.csv", "--compare", "contains")
+    assert "2 fixtures" in said
+    assert "- evals/broken.csv:3 the line: this row has 3 fields, but the header has 2." in said
+    repo.write("evals/tests.jsonl", '{"vars": {"q": "a"}, "assert": [{"type": "contains", "value": "4"}]}\n{\n'
+               '{"vars": {"q": "b"}, "assert": [{"type": "contains", "value": "4"}]}\n')  # fmt: skip
+    repo.write(
+        "evals/foo.yaml",
+        "prompts: ['Say {{q}}']\nproviders: [openai:gpt-5]\ntests: file://tests.jsonl\n",
+    )
+    said = imported(repo, "promptfoo", "evals/foo.yaml")
+    assert "an Eval of desk, 2 fixtures" in said
+    assert "- evals/tests.jsonl:2 the line: this line is not JSON" in said
+
+
+def test_a_file_without_any_good_line_is_an_error(repo: Repo) -> None:
+    repo.write("evals/broken.jsonl", "not\nJSON\n")
+    done = gateval(repo, "import", "inspect", "evals/broken.jsonl", "--compare", "equals")
+    assert done.returncode == 2
+    assert "evals/broken.jsonl:1:1: This line is not JSON" in done.stderr
+    assert not list(repo.path.rglob("*.gateval.yaml"))
+
+
 def test_the_agent_has_to_be_clear(repo: Repo) -> None:
     repo.write("agents/other.yaml", AGENT.replace("name: desk", "name: other", 1))
     done = gateval(repo, "import", "adk", "evals/adk/refunds.evalset.json")

@@ -15,6 +15,7 @@ from gateval.domain.manifests.evaluation import Eval
 from gateval.domain.manifests.fixture import Fixture
 from gateval.domain.paths import nearest, show_path
 from gateval.domain.planning.snapshot import Snapshot
+from gateval.domain.problems import SourceLocation
 from gateval.errors import EXIT_PASS, UsageError
 from gateval.formats.agentv.assembly import carried, lost
 from gateval.formats.agentv.recognition import may_be_suite, read_file
@@ -194,14 +195,19 @@ def _beside(repository: GitRepository, path: str) -> bytes | None:
     return file.read_bytes()
 
 
+def _sort(one: Left) -> tuple[str, str, SourceLocation | None]:
+    """By what things that are left are told together."""
+    return one.what, one.why, one.place if one.alone else None
+
+
 def _said(left: Sequence[Left]) -> Iterator[str]:
     """Yield what does not carry over, the same thing once, with its first place and how often."""
     if not left:
         return
     yield "Not carried over:"
-    counts = Counter((one.what, one.why) for one in left)
-    first = {(one.what, one.why): one.place for one in reversed(left)}
-    for (what, why), number in counts.items():
-        place = first[what, why]
+    counts = Counter(map(_sort, left))
+    first = {_sort(one): one.place for one in reversed(left)}
+    for sort, number in counts.items():
+        (what, why, _), place = sort, first[sort]
         often = f" ({number:,} times, first here)" if number > 1 else ""
         yield f"- {place.file}:{place.line} {what}{often}: {why}"

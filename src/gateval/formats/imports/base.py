@@ -37,11 +37,14 @@ class ImportedCase(NamedTuple):
 
 
 class Left(NamedTuple):
-    """What does not carry over: where it stands, what it is, and why, as half a sentence."""
+    """What does not carry over: where it stands, what it is, and why, as half a sentence. `alone`
+    is what is told by itself, though others are left for the same reason.
+    """
 
     place: SourceLocation
     what: str
     why: str
+    alone: bool = False
 
 
 class Imported(NamedTuple):
@@ -85,6 +88,12 @@ class ImportRequest:
         """Note what does not carry over, and why, as half a sentence."""
         self.left.append(Left(place, what, str(why)))
 
+    def leave_line(self, problem: Problem) -> None:
+        """Note a line that cannot be read, or from which on nothing can be."""
+        said = problem.message.rstrip(".")
+        why = f"{said[:1].lower()}{said[1:]}"
+        self.left.append(Left(problem.place, "the line", why, alone=True))
+
     def unread(self, place: SourceLocation, written: JsonObject, known: Collection[str]) -> None:
         """Note the keys of a mapping that nobody reads, as far as they hold something."""
         for key, value in written.items():
@@ -93,13 +102,17 @@ class ImportRequest:
 
     def sibling(self, name: str) -> bytes | None:
         """Read a file that is named relative to this one."""
+        return self.beside(self.path_of(name))
+
+    def path_of(self, name: str) -> str:
+        """Return the path, from the root, of a file that is named relative to this one."""
         parts: list[str] = []
         for part in f"{self.folder}/{name}".split("/"):
             if part == ".." and parts:
                 parts.pop()
             elif part not in {"", ".", ".."}:
                 parts.append(part)
-        return self.beside("/".join(parts))
+        return "/".join(parts)
 
 
 Reader = Callable[[ImportRequest], Imported]

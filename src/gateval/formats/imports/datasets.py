@@ -17,7 +17,8 @@ from gateval.domain.base import JsonObject
 from gateval.domain.problems import InvalidManifests, SourceLocation
 from gateval.domain.strict_json import objects_of, value_at
 from gateval.formats.imports.base import Imported, ImportedCase, ImportRequest, NotCarried, compared
-from gateval.formats.native.cases import read_rows
+from gateval.formats.native.cases import read_good_rows
+from gateval.formats.problems import PROBLEM_LIMIT
 
 _ROLES = {"system", "user", "assistant"}
 
@@ -40,10 +41,12 @@ class RowFormat:
     alternatives: bool = False
 
     def read(self, request: ImportRequest) -> Imported:
-        """Return a case for each row. Raises `InvalidManifests` for a file of other rows."""
-        rows, problems = read_rows(request.path, request.data)
-        if problems:
-            raise InvalidManifests(problems)
+        """Return a case for each row. Raises `InvalidManifests` for a file of which none is one."""
+        rows, problems = read_good_rows(request.path, request.data)
+        if problems and not rows:
+            raise InvalidManifests(problems[:PROBLEM_LIMIT])
+        for one in problems:
+            request.leave_line(one)
         cases: list[ImportedCase] = []
         for row in rows:
             place = request.place(row.line)

@@ -15,6 +15,7 @@ from typing import Any, Final
 from pydantic import JsonValue
 
 from gateval.domain.base import JsonObject
+from gateval.domain.paths import show_path
 from gateval.domain.problems import SourceLocation
 from gateval.domain.strict_json import list_of, object_of, objects_of
 from gateval.formats.imports.base import (
@@ -127,11 +128,12 @@ def _file(
     if data is None or not path.endswith((".csv", ".yaml", ".yml", ".json", ".jsonl")):
         request.leave(place, name, "only files of this repository with plain cases are read")
         return
-    read_in = read_cases(path, data)
-    if read_in.problems:
-        request.leave(place, name, read_in.problems[0].message)
+    path = request.path_of(path)
+    read_in = read_cases(path, data, each=True)
+    for one in read_in.problems:
+        request.leave_line(one)
     for case in read_in.cases:
-        where = SourceLocation(file=path, line=case.line)
+        where = SourceLocation(file=show_path(path), line=case.line)
         yield where, _of_columns(case.values) if path.endswith(".csv") else case.values
 
 

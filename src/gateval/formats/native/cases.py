@@ -200,23 +200,31 @@ _FIELD_LIMIT = 16 * 1024 * 1024
 
 
 class _Unreadable(Exception):
-    """A line that cannot be read; the rest of the file is not looked at."""
+    """A line that cannot be read. Raised, it says that nothing behind it can be."""
 
     def __init__(self, line: int, message: str, column: int = 1) -> None:
         super().__init__(message)
         self.line = line
         self.column = column
 
+    def problem(self, path: str) -> Problem:
+        """Return it with its place in the file."""
+        place = SourceLocation(file=show_path(path), line=self.line, column=self.column)
+        return Problem(place=place, message=str(self))
 
-def read_cases(path: str, data: bytes, *, empty_is_absent: bool = False) -> CasesRead:
+
+def read_cases(
+    path: str, data: bytes, *, empty_is_absent: bool = False, each: bool = False
+) -> CasesRead:
     """Return the cases of the tracked file `path`, and all problems with their lines.
 
     `path` ends in one of `ENDINGS`. A byte order mark and line breaks of Windows are fine. With
-    `empty_is_absent`, an empty field of CSV, which has no other way to say so, is no value.
+    `empty_is_absent`, an empty field of CSV, which has no other way to say so, is no value. With
+    `each`, rows behind one that is wrong are read, too.
     """
     if path.endswith((".yaml", ".yml")):
         return _read_yaml(path, data)
-    rows, wrong = read_rows(path, data)
+    rows, wrong = _rows(path, data, each=each)
     if empty_is_absent and path.endswith(".csv"):
         for number, (line, value) in enumerate(rows):
             if isinstance(value, dict):
@@ -226,16 +234,32 @@ def read_cases(path: str, data: bytes, *, empty_is_absent: bool = False) -> Case
 
 def read_rows(path: str, data: bytes) -> tuple[list[CaseRow], list[Problem]]:
     """Return the rows of a file of JSON, JSON lines or CSV as they stand, and what is wrong."""
+    return _rows(path, data, each=False)
+
+
+def read_good_rows(path: str, data: bytes) -> tuple[list[CaseRow], list[Problem]]:
+    """Return the same of a file of which single rows may be wrong: each of these is a problem, and
+    the others are read. JSON that is no list, and CSV that is none, ends it.
+    """
+    return _rows(path, data, each=True)
+
+
+def _rows(path: str, data: bytes, *, each: bool) -> tuple[list[CaseRow], list[Problem]]:
     rows: list[CaseRow] = []
     wrong: list[Problem] = []
+    ending = path[path.rindex(".") :]
     try:
-        for row in _READERS[path[path.rindex(".") :]](_text(data)):
-            if len(rows) == CASES_LIMIT:
-                raise _Unreadable(row.line, _TOO_MANY)  # noqa: TRY301 - as the readers do
-            rows.append(row)
+        text = _any_text(data) if each and ending == ".jsonl" else _text(data)
+        for row in _READERS[ending](text):
+            if isinstance(row, CaseRow) and len(rows) < CASES_LIMIT:
+                rows.append(row)
+                continue
+            error = _Unreadable(row.line, _TOO_MANY) if isinstance(row, CaseRow) else row
+            wrong.append(error.problem(path))
+            if not each or isinstance(row, CaseRow):
+                break
     except _Unreadable as error:
-        place = SourceLocation(file=show_path(path), line=error.line, column=error.column)
-        wrong.append(Problem(place=place, message=str(error)))
+        wrong.append(error.problem(path))
     return rows, wrong
 
 
@@ -255,19 +279,31 @@ def _text(data: bytes) -> str:
         return data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         line = data.count(b"\n", 0, error.start) + 1
-        raise _Unreadable(line, "This line is not UTF-8. Save the file as UTF-8.") from None
+        raise _Unreadable(line, _NOT_UTF8) from None
 
 
-def _json_lines(text: str) -> Iterator[CaseRow]:
+def _any_text(data: bytes) -> str:
+    """Return a text in which bytes that are no UTF-8 stand as halves of characters."""
+    return data.decode("utf-8-sig", "surrogateescape")
+
+
+def _json_lines(text: str) -> Iterator[CaseRow | _Unreadable]:
     for number, line in enumerate(text.split("\n"), 1):
         if not line or line.isspace():
+            continue
+        if not line.isascii() and _HALF.search(line):
+            yield _Unreadable(number, _NOT_UTF8)
             continue
         try:
             yield CaseRow(number, read_json(line))
         except NotStrictJson as error:
             reason = str(error).partition(" at line 1, column ")
             column = int(reason[2] or 1)
-            raise _Unreadable(number, f"This line is not JSON: {reason[0]}.", column) from None
+            yield _Unreadable(number, f"This line is not JSON: {reason[0]}.", column)
+
+
+_HALF = re.compile("[\ud800-\udfff]")
+_NOT_UTF8 = "This line is not UTF-8. Save the file as UTF-8."
 
 
 def _json(text: str) -> Iterator[CaseRow]:
@@ -284,7 +320,7 @@ def _json(text: str) -> Iterator[CaseRow]:
         raise _Unreadable(line, f"Of the value that begins here: {error}.", column) from None
 
 
-def _csv(text: str) -> Iterator[CaseRow]:
+def _csv(text: str) -> Iterator[CaseRow | _Unreadable]:
     csv.field_size_limit(_FIELD_LIMIT)
     reader = csv.reader(io.StringIO(text, newline=""), strict=True)
     header: list[str] | None = None
@@ -298,7 +334,7 @@ def _csv(text: str) -> Iterator[CaseRow]:
                 header = _header(line, fields)
             elif len(fields) != len(header):
                 said = f"This row has {len(fields)} fields, but the header has {len(header)}."
-                raise _Unreadable(line, f"{said} Put fields that hold a comma in double quotes.")
+                yield _Unreadable(line, f"{said} Put fields that hold a comma in double quotes.")
             else:
                 yield CaseRow(line, dict(zip(header, fields, strict=True)))
     except csv.Error as error:
@@ -337,7 +373,7 @@ def _read_yaml(path: str, data: bytes) -> CasesRead:
     return _checked(file, rows, [])
 
 
-_READERS: dict[str, Callable[[str], Iterator[CaseRow]]] = {
+_READERS: dict[str, Callable[[str], Iterator[CaseRow | _Unreadable]]] = {
     ".jsonl": _json_lines,
     ".csv": _csv,
     ".json": _json,
