@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import shutil
 from pathlib import Path
@@ -189,6 +190,70 @@ def test_a_database_that_it_reads_the_address_of_is_served_or_to_be_filled_in(
     assert [one["name"] for one in runtime["services"]] == ["db"]
     assert runtime["env"] == {"DATABASE_URL": "postgresql://app@{services.db}/postgres"}
     assert gateval(repo, "validate").returncode == 0
+
+
+FILLED = """\
+services:
+  db:
+    image: pgvector/pgvector:pg16
+    volumes:
+      - pgdata:/var/lib/postgresql/data
+      - ./db:/docker-entrypoint-initdb.d:ro
+"""
+COUNTS = """\
+apiVersion: gateval/v1
+kind: EvalFixture
+metadata: {{name: two-orders}}
+spec:
+  input: {{type: prompt, payload: {{prompt: How many?}}}}
+  assertions: [{{type: contains, value: "2"}}]
+---
+apiVersion: gateval/v1
+kind: Eval
+metadata: {{name: counts}}
+spec: {{targetAgent: {name}, fixtures: [two-orders], execution: {{repsPerFixture: 3}}}}
+"""
+HAS_POSTGRES = all(map(shutil.which, ("initdb", "postgres", "psql")))
+
+
+@pytest.mark.skipif(not HAS_POSTGRES, reason="PostgreSQL is not installed")
+@pytest.mark.parametrize("root", ["", "services/desk/"])
+def test_a_database_that_sql_fills_is_filled_anew_before_each_trial(
+    tmp_path: Path, root: str
+) -> None:
+    repo = Repo(tmp_path / "shop")
+    asks = (
+        "import os, subprocess\nfrom openai import OpenAI\ninput()\n"
+        "sql = 'insert into orders values (1043); select count(*) from orders'\n"
+        "print(subprocess.run(['psql', '-tq', os.environ['DATABASE_URL'], '-c', sql],"
+        " capture_output=True, text=True, check=True).stdout)\n"
+    )
+    repo.write(f"{root}desk.py", asks + MAIN)
+    repo.write("docker-compose.yml", FILLED)
+    repo.write("db/02-rows.sql", "insert into orders values (1042);\n")
+    repo.write("db/01-tables.sql", "create table orders (id int primary key);\n")
+    repo.write("db/03-extra.sh", "echo\n")
+    repo.commit()
+    done = gateval(repo, "init", "--yes")
+    assert done.returncode == 0, done.stderr
+    assert "fills the database by db/03-extra.sh too" in done.stdout
+    assert "Not set" not in done.stdout
+    assert "It reads DATABASE_URL" not in done.stdout
+    config = (repo.path / ".github/gateval.yml").read_text()
+    assert "DATABASE_URL" not in config
+    runtime = written(repo)["spec"]["runtime"]
+    assert runtime["env"]["DATABASE_URL"] == "postgresql://app@{services.db}/postgres"
+    up = "../../" if root else ""
+    assert runtime["before"][-4:] == ["-f", f"{up}db/01-tables.sql", "-f", f"{up}db/02-rows.sql"]
+    name = written(repo)["metadata"]["name"]
+    repo.write("evals/counts.yaml", COUNTS.format(name=name))
+    assert gateval(repo, "validate").returncode == 0
+    files = gateval(repo, "closure", name).stdout
+    assert "db/01-tables.sql" in files
+    assert "db/02-rows.sql" in files
+    if os.geteuid():  # PostgreSQL starts for no root
+        done = gateval(repo, "run", "counts")
+        assert done.returncode == 0, done.stdout + done.stderr
 
 
 @pytest.mark.parametrize(

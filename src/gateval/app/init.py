@@ -14,6 +14,7 @@ from gateval import __version__
 from gateval.adapters.folders import write_new
 from gateval.adapters.git.repository import GitRepository, open_repository
 from gateval.app.github_access import missing_labels
+from gateval.app.init_beside import MOST_BYTES, say_what_is_beside, text_here, with_servers
 from gateval.app.needs import (
     address_variables,
     key_variables,
@@ -30,7 +31,6 @@ from gateval.domain.manifests.gate_config import GATE_CONFIG_PATH
 from gateval.domain.paths import show_path
 from gateval.domain.planning.snapshot import Snapshot
 from gateval.domain.problems import InvalidManifests
-from gateval.domain.setup.beside import COMPOSE_FILES, Beside, beside_of
 from gateval.domain.setup.declared import DECLARING
 from gateval.domain.setup.gate_job import GateJob
 from gateval.domain.setup.openapi import FILES, asked_as_described
@@ -90,8 +90,6 @@ Choose = Callable[[Sequence[str]], int]
 """Asks a person which of several lines is right and returns its index."""
 
 MOST_FILES = 2_000
-MOST_BYTES = 200_000
-"""How many files are read in search of a program, and how large one may be."""
 
 
 def programs_of(
@@ -201,14 +199,14 @@ def start_repository(environ: dict[str, str], wishes: Wishes) -> int:
     if found and wishes.run:
         proof = Proving(repository, snapshot, environ, wishes).first(found)
     program = proof.program if proof else one_of(found, wishes.choose) if found else None
-    program = program and _with_servers(repository, program)
+    program = program and with_servers(repository, program)
     chosen = _sketch(repository, snapshot, model, program)
     gates, _ = read_workflows(repository, snapshot)
     files = _files(chosen, snapshot, gates, proof)
     _say_what_was_found(snapshot, chosen, found)
     if program:
         _say_what_it_reads(program, environ)
-        _say_what_is_beside(program.beside)
+        say_what_is_beside(program.beside)
     kept = {job.path: "the workflow" for job in gates}
     for file in files:
         if write_new(repository.root, file.path, file.text):
@@ -405,50 +403,13 @@ def _with_tools(repository: GitRepository, program: FoundProgram) -> FoundProgra
         return program
     folder = repository.root / program.root
     files = [folder / name for name in ("package.json", "pnpm-lock.yaml")]
-    project = "\n".join(map(_here, files))
+    project = "\n".join(map(text_here, files))
 
     def has(name: str) -> bool:
         return shutil.which(name) is not None
 
     setup, command = with_bun(program.setup, program.command, has)
     return program._replace(setup=with_tools(setup, has, project), command=command)
-
-
-def _with_servers(repository: GitRepository, program: FoundProgram) -> FoundProgram:
-    """Return the program with the databases that its variables lead to, or its compose file."""
-    folder = repository.root / program.root
-
-    places = dict.fromkeys([repository.root, folder])
-    composed = [_here(place / name) for place in places for name in COMPOSE_FILES]
-    named = ("package.json", "alembic.ini")
-    files = {name: text for name in named if (text := _here(folder / name))}
-    beside = beside_of(composed, program.variables, files)
-    here = all(map(shutil.which, beside.needs))
-    return program._replace(beside=beside._replace(needed=beside.needed and here))
-
-
-def _here(path: Path) -> str:
-    """Return the beginning of a file here; nothing of a link, which may lead elsewhere."""
-    if path.is_symlink() or not path.is_file():
-        return ""
-    with path.open("rb") as file:
-        return file.read(MOST_BYTES).decode("utf-8", "replace")
-
-
-def _say_what_is_beside(beside: Beside) -> None:
-    if beside.servers:
-        names = ", ".join(name for name, _ in beside.env)
-        how = "" if beside.needed else ", if it needs one"
-        said = f"Its manifest has lines for a server of each run's own for {names}{how}."
-        missing = [one for one in beside.needs if shutil.which(one) is None]
-        lacks = (
-            f" Not on PATH here: {', '.join(missing)}; install what has them." if missing else ""
-        )
-        print(said + lacks)
-    if beside.images:
-        images = ", ".join(plain_line(one, 80) for one in beside.images)
-        told = "write what the agent needs under runtime.services."
-        print(f"The compose file has {images} too: {told}")
 
 
 def _found(

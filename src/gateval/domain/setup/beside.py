@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Collection, Iterable, Mapping
+import shlex
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from functools import lru_cache
 from typing import NamedTuple
 
@@ -78,16 +79,51 @@ class Beside(NamedTuple):
     @property
     def needs(self) -> tuple[str, ...]:
         """The programs that have to be on PATH."""
-        return tuple(one for server in self.servers for one in server.needs)
+        own = tuple(one for server in self.servers for one in server.needs)
+        return (*own, "psql") if any("psql" in word for word in self.before) else own
+
+    @property
+    def set(self) -> frozenset[str]:
+        """The variables that the manifest sets."""
+        return frozenset(dict(self.env)) if self.needed else frozenset()
+
+
+_MOUNT = r"/docker-entrypoint-initdb\.d(?:/([\w.-]*))?(?=[:\"'\s]|$)"
+_MOUNTED = re.compile(
+    rf"^[ \t]+-[ \t]*[\"']?([\w./ -]{{1,200}}):{_MOUNT}"
+    rf"|^[ \t]+source:[ \t]*[\"']?([\w./ -]{{1,200}}?)[\"']?[ \t]*\n"
+    rf"[ \t]+target:[ \t]*[\"']?{_MOUNT}",
+    re.M,
+)
+
+
+def seeds_in(composed: str) -> tuple[tuple[str, str], ...]:
+    """Return the files and folders that a compose file has a database run when it is new, as the
+    path from the compose file's folder and the name that it has there, "" for a folder.
+    """
+    return tuple((one[0] or one[2], one[1] or one[3]) for one in _MOUNTED.findall(composed))
+
+
+_OF_SERVER = re.compile(r"(?im)^\s*(?:\\c(?:onnect)?\b|create\s+(?:database|role|user)\b)")
+
+
+def fills_one_database(sql: str) -> bool:
+    """Whether this SQL can fill an empty schema again and again: it makes no databases and users,
+    which are of the whole server.
+    """
+    return bool(sql.strip()) and not _OF_SERVER.search(sql)
 
 
 def beside_of(
-    composed: Iterable[str], variables: Collection[str], files: Mapping[str, str]
+    composed: Iterable[str],
+    variables: Collection[str],
+    files: Mapping[str, str],
+    seeds: Sequence[str] = (),
 ) -> Beside:
     """Return what an agent needs beside it.
 
     `composed` are texts of compose files, `variables` what it reads, `files` texts by name of the
-    folder that it works in.
+    folder that it works in, `seeds` the paths from there of SQL that fills its database.
     """
     images = tuple(dict.fromkeys(name for text in composed for name in _IMAGE.findall(text)))
     servers, env = [], []
@@ -98,9 +134,24 @@ def beside_of(
             env += [(name, server.address) for name in read]
     known = re.compile("|".join(one.image for one in SERVERS))
     others = tuple(one for one in images if not known.search(one))
-    before = _migration(files) if any(one.name == "db" for one in servers) else ()
+    before = _filling(seeds, _migration(files)) if any(one.name == "db" for one in servers) else ()
     composed_too = all(any(re.search(one.image, image) for image in images) for one in servers)
     return Beside(tuple(servers), tuple(env), before, others, bool(servers) and composed_too)
+
+
+def _filling(seeds: Sequence[str], migration: tuple[str, ...]) -> tuple[str, ...]:
+    """Return what makes the tables anew before each trial: the trials of a side share a server."""
+    if not seeds:
+        return migration
+    address = next(one.address for one in SERVERS if one.name == "db")
+    named = (word for path in seeds for word in ("-f", path))
+    fill = ("psql", "-q", "-v", "ON_ERROR_STOP=1", "-d", address, "-c", _EMPTY, *named)
+    if not migration:
+        return fill
+    return ("sh", "-c", f"{shlex.join(fill)} && {shlex.join(migration)}")
+
+
+_EMPTY = "drop schema public cascade; create schema public"
 
 
 def _migration(files: Mapping[str, str]) -> tuple[str, ...]:
