@@ -426,7 +426,9 @@ def _found(
         raise UsageError(f"{plain_line(path, 200)} {why}", hint=hint)
     kept = (_as_described(repository, snapshot, one) for one in known if not one.refused)
     found = tuple(_with_tools(repository, one) for one in kept)
-    for path, (why, hint) in {one.path: one.refused for one in known if one.refused}.items():
+    asked = {one.path for one in found}  # of what is asked, no part that cannot be is told
+    refused = {one.path: one.refused for one in known if one.refused and one.path not in asked}
+    for path, (why, hint) in refused.items():
         said = f"{plain_line(path, 200)} {why}"
         if not found:
             raise UsageError(said, hint=hint)

@@ -466,6 +466,57 @@ def test_a_thread_that_never_ends_does_not_hold_the_answer(tmp_path: Path) -> No
     assert given.output == "done"
 
 
+MASTRA = """\
+    const agent = (name) => ({ name, generate: async () => ({ text: name }), getInstructions() {} });
+    class Mastra {
+      agents = { "sum-agent": agent("sums"), desk: agent("desks") };
+      getAgent(key) {
+        if (!this.agents[key]) throw new Error(`no agent ${key}`);
+        return this.agents[key];
+      }
+    }
+    export const mastra = new Mastra();
+    class Workflow {
+      inputSchema = { shape: { query: {}, depth: {} } };
+      then() { throw new Error("a step is no function"); }
+      commit() {}
+      async createRun() {
+        return { start: async ({ inputData }) => inputData.depth < 2
+          ? { status: "success", result: { told: Object.entries(inputData).join(" ") } }
+          : { status: "failed", error: new Error("too deep") } };
+      }
+    }
+    export const flow = new Workflow();
+"""
+
+
+@needs_node
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [("desk", "desks"), ("sum-agent", "sums"), ("other", "`index.mjs` exports no `mastra.other`")],
+)
+def test_an_agent_is_asked_through_its_mastra(tmp_path: Path, name: str, said: str) -> None:
+    world = world_of(tmp_path)
+    world.write("index.mjs", MASTRA)
+    given = answered(world, bridged_agent("node", f"index.mjs:mastra.{name}"), ask())
+    assert said in (given.output if isinstance(given, Answer) else reason(given))
+
+
+@needs_node
+@pytest.mark.parametrize(
+    ("depth", "said"),
+    [(1, '"told":"query,Where? depth,1"'), (2, "ended as `failed`: too deep")],
+)
+def test_a_workflow_of_mastra_gets_what_its_schema_names(
+    tmp_path: Path, depth: int, said: str
+) -> None:
+    world = world_of(tmp_path)
+    world.write("index.mjs", MASTRA)
+    request = ask(payload={"prompt": "Where?", "query": "Where?", "depth": depth})
+    given = answered(world, bridged_agent("node", "index.mjs:flow"), request)
+    assert said in (given.output if isinstance(given, Answer) else reason(given))
+
+
 ROUTES = """\
     const events = (list, headers = {}) => new Response(
       list.map((one) => `data: ${JSON.stringify(one)}\\n\\n`).join("") + "data: [DONE]\\n\\n",
@@ -528,6 +579,27 @@ ROUTES = """\
       });
       return new Response(stream, { headers: { "Content-Type": "text/event-stream" } });
     }
+    // As AG-UI has it: the last message counts.
+    export async function run(request) {
+      const { id, threadId, messages: [{ id: number, role, content, ...more }] } = await request.json();
+      const told = (delta) => [{ type: "TEXT_MESSAGE_START", messageId: delta }, { type: "TEXT_MESSAGE_CONTENT", messageId: delta, delta }];
+      const said = `${id} ${threadId} ${number} ${role} ${Object.keys(more).length}`;
+      return events([{ type: "RUN_STARTED" }, ...told("Let me see."), ...told(said), { type: "RUN_FINISHED" }]);
+    }
+    export async function lines() {
+      const all = [{ type: "RUN_STARTED" }, { type: "TEXT_MESSAGE_CHUNK", delta: "In " }, { type: "TEXT_MESSAGE_CHUNK", delta: "transit." }];
+      return new Response(all.map((one) => JSON.stringify(one)).join("\\n"), { headers: { "content-type": "application/x-ndjson" } });
+    }
+    export async function readable() {
+      const all = ["In ", "transit."].map((content) => JSON.stringify({ choices: [{ delta: { content } }] }));
+      return new Response(new Blob([all.join("\\n") + "\\n"]).stream());
+    }
+    export async function bare() {
+      return new Response("In transit.", { headers: { "content-type": "text/event-stream" } });
+    }
+    export async function broken() {
+      return events([{ type: "RUN_STARTED" }, { type: "RUN_ERROR", message: "no key" }]);
+    }
     export async function failing() {
       return step({ type: "error", errorText: "no key" });
     }
@@ -551,6 +623,10 @@ ROUTES = """\
         ("four", "It is true."),
         ("chunks", "In transit."),
         ("responses", '4 {"shadow":true}'),
+        ("run", "undefined t m0 user 0"),
+        ("lines", "In transit."),
+        ("bare", "In transit."),
+        ("readable", "In transit."),
     ],
 )
 def test_the_stream_of_a_route_is_read_and_its_loop_of_tools_closed(
@@ -562,7 +638,8 @@ def test_the_stream_of_a_route_is_read_and_its_loop_of_tools_closed(
         world.write("node_modules/openai/index.js", "")
         world.write("node_modules/openai/package.json", "{}")
     agent = bridged_agent("node", f"app/api/chat/route.mjs:{name}", framework="route")
-    given = answered(world, agent, ask())
+    more = {"threadId": "t", "runId": "r"} if name == "run" else {}
+    given = answered(world, agent, ask(payload={"prompt": "Where is it?", **more}))
     assert isinstance(given, Answer), given
     assert given.output == said
 
@@ -571,6 +648,7 @@ def test_the_stream_of_a_route_is_read_and_its_loop_of_tools_closed(
 @pytest.mark.parametrize(
     ("name", "said"),
     [
+        ("broken", "The route's stream holds an error: no key."),
         ("failing", "The route's stream holds an error: no key."),
         ("endless", "The route called tools in 20 steps one after the other, without an answer."),
     ],

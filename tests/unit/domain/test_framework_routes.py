@@ -7,7 +7,7 @@ import json
 import pytest
 
 from gateval.candidates.options import NodeOptions
-from gateval.domain.setup.node_protocols import COPILOT
+from gateval.domain.setup.node_protocols import AG_UI_KEYS, COPILOT
 from gateval.domain.setup.other_work import MUTE, SILENT
 from gateval.domain.setup.platforms import LOGIN
 from tests.unit.domain.test_programs_of_strangers import found
@@ -79,6 +79,86 @@ def test_a_server_of_node_may_speak_ag_ui(text: str, route: str) -> None:
         "ag-ui",
         route,
     )
+
+
+BY_HAND = "import { chat } from '@tanstack/ai';\nconst app = new Hono();\napp.post('/other', (c) => c.json(await c.req.json()));\n"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "async function stream(body) {\n  const params = await chatParamsFromRequestBody(body);\n  return chat(params);\n}\napp.post('/talk', async (c) => {\n  const body = await c.req.json();\n  return told(await stream(body));\n});\n",
+        "app.post('/talk', async (c) => {\n  const { threadId, runId, messages } = await c.req.json();\n  write({ type: EventType.RUN_STARTED, threadId, runId });\n  write({ type: 'TEXT_MESSAGE_CONTENT', delta: chat(messages) });\n});\n",
+    ],
+)
+def test_ag_ui_written_by_hand_is_asked_at_the_route_that_speaks_it(text: str) -> None:
+    first, *_ = found({"server.ts": BY_HAND + text + "serve({ fetch: app.fetch });\n"})
+    asked = first.invocation
+    assert (first.refused, asked.preset, asked.route) == (None, "ag-ui", "/talk")
+
+
+def test_a_route_that_speaks_ag_ui_is_given_what_that_demands() -> None:
+    text = "import { chat, chatParamsFromRequest } from '@tanstack/ai';\nexport async function POST(req) {\n  const params = await chatParamsFromRequest(req);\n  return told(chat(params));\n}\n"
+    first, *_ = found({"app/api/chat/route.ts": text, "package.json": "{}"})
+    assert (first.refused, first.language) == (None, "node")
+    assert {*dict(first.more)} == {*AG_UI_KEYS}
+
+
+AUTO = "import AutoLoad from '@fastify/autoload';\nconst app: FastifyPluginAsync = async (fastify) => {\n  fastify.register(AutoLoad, {\n    dir: join(__dirname, 'routes'),\n    options: { prefix: '/api' },\n  });\n};\nexport default app;\n"
+LOADED = "import OpenAI from 'openai';\nconst root: FastifyPluginAsync = async (_fastify) => {\n  const fastify = _fastify.withTypeProvider<Told<{ a: { b: string } }>>();\n  fastify.post('/ask', { handler: async (request) => {\n    const { question } = request.body;\n    return { answer: await told(question) };\n  } });\n};\nexport default root;\n"
+
+
+def test_plugins_of_fastify_are_started_by_its_tool_and_asked_at_their_folders() -> None:
+    files = {"src/app.ts": AUTO, "src/routes/desk/index.ts": LOADED, "package.json": "{}"}
+    first, *_ = found(files)
+    asked = first.invocation
+    assert (first.path, asked.route, asked.field) == ("src/app.ts", "/api/desk/ask", "question")
+    assert first.command[-5:] == ("fastify", "start", "--port", "{port}", "src/app.ts")
+
+
+MIDDLEWARE = "import OpenAI from 'openai';\nexport default defineConfig({\n  plugins: [{\n    name: 'api',\n    configureServer(server) {\n      server.middlewares.use('/api/chat', async (req, res) => {\n        const { message } = JSON.parse(await read(req));\n        res.end(JSON.stringify({ reply: await told(message) }));\n      });\n    },\n  }],\n});\n"
+
+
+def test_a_route_that_vite_is_told_of_is_asked_at_its_server() -> None:
+    spoken = MIDDLEWARE.replace("{ message }", "params").replace(
+        "JSON.parse(", "chatParamsFromRequestBody("
+    )
+    (first,) = found({"vite.config.ts": spoken, "package.json": "{}"})
+    assert (first.invocation.route, first.invocation.preset) == ("/api/chat", "ag-ui")
+    (first,) = found({"vite.config.ts": MIDDLEWARE, "package.json": "{}"})
+    asked = first.invocation
+    assert (first.refused, asked.route, asked.field) == (None, "/api/chat", "message")
+    assert first.command == (
+        *("npx", "vite", "--config", "vite.config.ts", "--port", "{port}", "--strictPort"),
+    )
+
+
+def test_what_a_handler_makes_up_for_is_no_question() -> None:
+    text = "import { GoogleGenerativeAI } from '@google/generative-ai';\nconst app = express();\napp.post('/chat', async (req, res) => {\n  const past = req.body.history || [];\n  const msg = req.body.chat;\n  const chat = model.startChat({ history: past });\n  const told = await chat.sendMessage(msg);\n  res.send({ text: told });\n});\napp.listen(process.env.PORT);\n"
+    first, *_ = found({"app.js": text, "package.json": "{}"})
+    asked = first.invocation
+    assert (asked.field, asked.body, asked.answer) == ("chat", "", "text")
+
+
+@pytest.mark.parametrize(
+    ("mounted", "inner"),
+    [
+        ("app.use('/api', makeRouter({ model, log: own() }));\n", "export function makeRouter(given) {\n  const router = express.Router();\n"),
+        ("app.use('/api', require('./desk')(model));\n", "module.exports = (given) => {\n  const router = express.Router();\n"),
+        ("const BASE = '/api';\napp.register(makeRouter, { prefix: BASE });\n", "export async function makeRouter(router) {\n"),
+    ],
+)  # fmt: skip
+def test_routers_that_functions_make_have_the_path_before_theirs(mounted: str, inner: str) -> None:
+    server = "import express from 'express';\nimport { makeRouter } from './desk.js';\nconst app = express();\n"
+    files = {
+        "server.js": server + mounted + "app.listen(3000);\n",
+        "desk.js": "import OpenAI from 'openai';\n"
+        + inner
+        + "  router.post('/ask', async (req, res) => {\n    const { question } = req.body;\n    res.json({ answer: await told(question) });\n  });\n  return router;\n}\n",
+        "package.json": "{}",
+    }
+    first, *_ = found(files)
+    assert (first.path, first.invocation.route) == ("server.js", "/api/ask")
 
 
 @pytest.mark.parametrize(

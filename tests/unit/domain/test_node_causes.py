@@ -49,7 +49,6 @@ MASTRA = {
         ({"src/agents/one.ts": ONE % "one", "src/agents/two.ts": ONE % "two", "src/trigger/both.ts": TRIGGER + "import { one } from '../agents/one';\nimport { two } from '../agents/two';\nexport const both = schemaTask({ run: async ({ city }) => two.generate(await one.generate(city)) });\n"}, "src/trigger/both.ts", "is a task of Trigger.dev"),
         ({"app/page.tsx": "import { useOpenCodeRuntime } from '@assistant-ui/react-opencode';\n"}, "app/page.tsx", "is a page of an agent that runs elsewhere"),
         ({"app/layout.tsx": "export default (given) => given.children;\n", "app/api/ask/route.ts": "import { URLS } from '../urls';\nexport async function POST(req) {\n  const { messages } = await req.json();\n  return fetch(URLS.service, { method: 'POST', body: JSON.stringify({ messages }) });\n}\n"}, "app/api/ask/route.ts", "hands the question on to a server elsewhere"),
-        ({"src/routes/api/chat/+server.ts": "import { chat, chatParamsFromRequestBody } from '@tanstack/ai';\nexport const POST = async ({ request }) => {\n  const params = await chatParamsFromRequestBody(await request.json());\n  return chat({ messages: params.messages });\n};\n"}, "src/routes/api/chat/+server.ts", "is a route that speaks AG-UI"),
         ({"src/api.ts": "import { sse } from '@agentuity/runtime';\nimport { desk } from './desk';\n", "src/desk.ts": "import { createAgent } from '@agentuity/runtime';\nimport { work } from './work';\nexport const desk = createAgent('desk', {});\n", "src/work.ts": AI + "export const work = (prompt) => generateText({ prompt });\n"}, "src/desk.ts", "is an agent of Agentuity"),
         ({"server/server.ts": "import { createApp, server } from '@databricks/appkit';\nimport { ask } from './ask';\ncreateApp({ plugins: [server()] });\n", "server/ask.ts": AI + "export const ask = (prompt) => generateText({ prompt });\n"}, "server/server.ts", "is an app of Databricks AppKit"),
         ({"src/Talk.tsx": "import { contexts } from '@convex-dev/agent';\nimport { useMessages } from '@convex-dev/agent/react';\nexport const Talk = () => <p className='x' />;\n"}, "src/Talk.tsx", "is a page of an agent that runs elsewhere"),
@@ -60,7 +59,7 @@ MASTRA = {
         ({"README.md": "Begin with `work.ts`, then see `work-all.ts`.\n", "work-all.ts": TRIGGER + AI + "export const all = schemaTask({});\n", "work.ts": TRIGGER + AI + "export const one = schemaTask({});\n"}, "work.ts", "is a task of Trigger.dev"),
         (MASTRA | {"README.md": "Open Studio, and start the `sheet-flow` workflow.\n"}, "src/mastra/workflows/flow.ts", "has the workflow `sheet-flow` of Mastra, whose input has `sheetUrl`"),
     ],
-    ids=["task", "agentuity", "chat", "temporal", "action", "inner action", "channels", "worker", "extension", "socket", "parts of a task", "page of another", "proxy", "ag-ui", "defined", "appkit", "page alone", "azure", "thread", "flue", "lambda", "first named", "workflow"],
+    ids=["task", "agentuity", "chat", "temporal", "action", "inner action", "channels", "worker", "extension", "socket", "parts of a task", "page of another", "proxy", "defined", "appkit", "page alone", "azure", "thread", "flue", "lambda", "first named", "workflow"],
 )  # fmt: skip
 def test_a_cause_is_told_at_the_file_that_takes_the_question(
     files: dict[str, str], path: str, why: str
@@ -77,6 +76,56 @@ def test_an_agent_of_mastra_that_people_are_told_of_stays_before_its_workflow() 
     assert first.refused is None
     first, *_ = found(MASTRA)
     assert first.refused is None
+
+
+HOSTED = "import { createAgent } from '@agentuity/runtime';\nimport { createAgent as make } from 'langchain';\nconst agent = createAgent('desk', { handler: () => make({}).invoke(1) });\nexport default agent;\n"
+
+
+def test_what_a_platform_makes_is_no_agent_of_the_library_beside_it() -> None:
+    first, *_ = found({"src/agent/index.ts": HOSTED, "package.json": "{}"})
+    assert first.refused is not None
+    assert first.refused.why.startswith("is an agent of Agentuity")
+    own = HOSTED.replace("import { createAgent } from '@agentuity/runtime';\n", "").replace(
+        " as make", ""
+    )
+    first, *_ = found({"src/agent/index.ts": own, "package.json": "{}"})
+    assert (first.refused, first.target) == (None, "src/agent/index.ts:default")
+
+
+CHOICE = "import { Agent, run } from '@openai/agents';\nconst mode = (process.argv[2] ?? '').toLowerCase(); // mode of the run\nif (mode === 'alone') {\n  await main({ mode: 'one' });\n} else {\n  await main({});\n}\n"
+CONFIRMS = "import { Agent, run } from '@openai/agents';\nimport { createInterface } from 'node:readline/promises';\nconst rl = createInterface({ input: process.stdin, output: process.stdout });\nconst said = await rl.question('\\nProceed? [y/N] ');\nawait main(said === 'y');\n"
+
+
+@pytest.mark.parametrize("text", [CHOICE, CONFIRMS])
+def test_a_program_that_reads_a_mode_or_a_yes_takes_no_question(text: str) -> None:
+    assert all(one.refused for one in found({"run.ts": text, "package.json": "{}"}))
+    asks = text.replace("mode === 'alone'", "mode").replace("Proceed? [y/N]", "What?")
+    first, *_ = found({"run.ts": asks, "package.json": "{}"})
+    assert first.refused is None
+
+
+def test_a_function_of_appwrite_is_the_handler_of_a_platform() -> None:
+    text = "import OpenAI from 'openai';\nexport default async ({ req, res, error }) => {\n  const told = await new OpenAI().chat(req.bodyJson.prompt);\n  return res.json({ told });\n};\n"
+    (first,) = found({"src/main.js": text, "package.json": "{}"})
+    assert first.refused is not None
+    assert first.refused.why.startswith("has a handler that a platform calls")
+
+
+def test_a_workflow_of_mastra_that_takes_a_question_is_started_through_its_mastra() -> None:
+    takes = FLOW.replace("sheetUrl: z.string()", "userQuery: z.string(), depth: z.number()")
+    flow = {
+        "src/mastra/workflows/flow.ts": takes,
+        "README.md": "Start the `sheet-flow` workflow.\n",
+    }
+    alone = MASTRA["src/mastra/index.ts"].replace(", agents: { sum }", "")
+    for files in (MASTRA | flow, {**flow, "src/mastra/index.ts": alone, "package.json": "{}"}):
+        first, *_ = found(files)
+        assert (first.refused, first.target) == (None, "src/mastra/index.ts:mastra.flow")
+        assert (first.inputs, first.more) == (("userQuery",), (("depth", "1"),))
+    files = {"src/mastra/index.ts": alone, "src/mastra/flow.ts": FLOW, "package.json": "{}"}
+    first, *_ = found(files)
+    assert first.refused is not None
+    assert first.refused.why.startswith("has the workflow `sheet-flow` of Mastra")
 
 
 def test_a_route_stays_before_a_server_action() -> None:

@@ -308,10 +308,27 @@ def test_of_several_in_a_mastra_the_first_leads() -> None:
     assert first.target.endswith("z.ts:zebra")
     tool = "export const t = createTool({ execute: async ({ mastra }) => mastra?.getAgent('zebra') });\n"
     first, *_ = found({**files, "src/mastra/index.ts": names, "src/mastra/tools/t.ts": tool})
-    assert first.target.endswith("a.ts:ape")
+    assert first.target.endswith("index.ts:mastra.b")  # through its Mastra, which the tool asks
     server = "export const ask = () => mastra.getAgent('zebra').generate('x');\n"
     first, *_ = found({**files, "src/mastra/index.ts": names, "src/ask.ts": server})
     assert first.target.endswith("z.ts:zebra")
+
+
+def test_lines_of_a_long_string_are_its_agents_wherever_they_begin() -> None:
+    asks = "from pydantic_ai import Agent\nclass Deps: ...\ndesk = Agent(\n    'm',\n    system_prompt='''\nYou help.\n''',\n    deps_type=Deps,\n)\nother = 1\n"
+    assert all(one.refused for one in found({"desk.py": asks}))
+    node = "import { Agent } from '@openai/agents';\nexport const %s = new Agent({ name: 'x', instructions: `\nYou help.\n`, %s });\n"
+    files = {"a.ts": node % ("one", "handoffs: []"), "b.ts": node % ("two", "handoffs: [one]")}
+    first, *_ = found(files)
+    assert first.target == "b.ts:two"
+
+
+def test_agents_of_a_mastra_that_keeps_what_they_need_are_asked_through_it() -> None:
+    agent = "import { Agent } from '@mastra/core/agent';\nexport const %s = new Agent({ name: 'x', memory });\n"
+    made = "import { Mastra } from '@mastra/core';\nexport const mastra = new Mastra({\n  agents: { desk, [other]: ape, }, // by their keys\n  storage: new LibSQLStore({ url: ':memory:' }),\n});\n"
+    files = {"a.ts": agent % "ape", "z.ts": agent % "desk", "src/mastra/index.ts": made}
+    targets = [one.target for one in found(files)]
+    assert targets == ["src/mastra/index.ts:mastra.desk", "a.ts:ape"]
 
 
 def test_a_function_that_gives_back_something_of_its_own_makes_no_agent() -> None:

@@ -6,6 +6,7 @@ import json
 
 import pytest
 
+from gateval.domain.setup.libraries import models_in
 from gateval.domain.setup.other_work import MUTE, SILENT, STREAMS
 from gateval.domain.setup.platforms import AGENT_OS, FIELDS, FILE, PLATFORM, SERVERS, TEMPORAL
 from gateval.domain.setup.program_search import not_read
@@ -570,6 +571,33 @@ def test_models_that_answer_come_before_those_of_embeddings_and_these_alone_are_
     assert program.models == ()
     (program,) = found({"main.py": text + "    ask('gpt-5')\n" + GUARD})
     assert program.models == ("openai/gpt-5", "openai/text-embedding-3-small")
+
+
+@pytest.mark.parametrize(
+    ("text", "models"),
+    [
+        ("'text-embedding-005', 'gemini-2.5-flash'", ("gemini/text-embedding-005", "gemini/gemini-2.5-flash")),
+        ("'text-multilingual-embedding-002', 'text-embedding-v3'", ("gemini/text-multilingual-embedding-002",)),
+        ("name.startswith('gpt-') || name === 'gpt-5'", ("openai/gpt-5",)),
+        ("'text-embedding-ada-002'", ("openai/text-embedding-ada-002",)),
+        ("'openai/gpt-5'", ("openai/gpt-5",)),
+        ("OpenAI(base_url='https://openrouter.ai/api/v1'); 'openai/gpt-5', 'gpt-5-mini'", ("openrouter/openai/gpt-5", "openai/gpt-5-mini")),
+        ("completion('openrouter/google/gemini-2.5-pro')", ("openrouter/google/gemini-2.5-pro",)),
+    ],
+)  # fmt: skip
+def test_models_are_of_who_makes_them_or_of_who_serves_them(
+    text: str, models: tuple[str, ...]
+) -> None:
+    assert models_in(text) == models
+
+
+def test_an_example_of_an_environment_may_have_its_name_before_the_ending() -> None:
+    files = {
+        "main.py": "import openai\ninput('Ask: ')\n",
+        "template.env": "WATSON_URL=\nMODE=plain\n",
+    }
+    (program,) = found(files)
+    assert (program.variables, program.examples) == (("WATSON_URL",), (("MODE", "plain"),))
 
 
 @pytest.mark.parametrize(

@@ -125,6 +125,17 @@ def test_modules_of_one_name_in_several_folders_are_told_apart() -> None:
     assert made.route == "/api/v1/made/later"
 
 
+def test_a_handler_that_tells_only_that_it_went_well_keeps_its_answer_elsewhere() -> None:
+    text = "from fastapi import FastAPI\nclass Ask(BaseModel):\n    query: str\nclass Done(BaseModel):\n    success: bool\napp = FastAPI()\n@app.post('/api/desk', response_model=Done)\nasync def desk(given: Ask):\n    await store((await agent.run(given.query)).output)\n    return Done(success=True)\n"
+    found = asked_as_written({"main.py": text})
+    assert found is not None
+    assert (found.route, found.later) == ("/api/desk", "main.py")
+    told = text.replace("success: bool", "success: bool\n    answer: str")
+    found = asked_as_written({"main.py": told})
+    assert found is not None
+    assert (found.later, found.answer) == ("", "answer")
+
+
 @pytest.mark.parametrize("text", ["def (", "class A(A): x: A", "x = " + "(" * 5000, "\0"])
 def test_what_strangers_write_breaks_nothing(text: str) -> None:
     own = "class B(BaseModel):\n    text: str\n    more: 'A'\n@app.post('/ask')\ndef f(b: B): ...\n"

@@ -29,6 +29,7 @@ CHECKED = "function told(body: unknown) {\n  const b = body as Record<string, un
         ("app/routes/api.ts", "const makers = ['one', 'two'] as const;\ntype Maker = (typeof makers)[number];\nexport const action = async ({ request }) => {\n  const {\n    messages,\n    provider,\n  }: { messages: CoreMessage[]; provider: Maker; model: string } = await request.json();\n};\n", ["provider", "prompt"]),
         ("src/routes/api/chat/+server.js", "export async function POST({ request }) {\n  const { message, past, other } = await request.json();\n  const all = past.map((one) => one.text);\n  other?.map(go);\n}\n", ["past", "prompt", "message"]),
         ("app/api/basic/route.ts", "export async function POST(req) {\n  let { messages, threadId, decisions, state, image, messageId } = await req.json();\n  if (image) show(image.data);\n  if (!threadId) {\n    threadId = make();\n  }\n  if (Object.keys(decisions).length) go();\n  const tools = getTools(state);\n}\nfunction getTools(given: State) {\n  const { search } = given;\n}\n", ["decisions", "state", "prompt"]),
+        ("app/api/chat/route.ts", "const kept = {\n  'one': gateway('x'),\n};\nexport type modelID = keyof typeof kept;\nexport async function POST(req) {\n  const { messages, selectedModel }: { messages: UIMessage[]; selectedModel: modelID } = await req.json();\n}\n", ["selectedModel", "prompt"]),
         ("app/api/chat/route.ts", CHECKED + "export async function POST(req) {\n  const body = await req.json();\n  go(told(body));\n}\n", ["namespace", "prompt", "question"]),
     ],
 )  # fmt: skip

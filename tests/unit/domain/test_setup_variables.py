@@ -26,6 +26,7 @@ ROOT = Path(__file__).parents[3]
         ("os.getenv('PLACE', 'here')", ()),
         ("process.env.DATABASE_URL; process.env.PORT", ("DATABASE_URL",)),
         ("process.env.PLACE ?? 'x'; process.env.AREA || 'y'", ()),
+        ("process.env.GITHUB_TOKEN; process.env.GITHUB_REPOSITORY", ("GITHUB_TOKEN",)),
         ("os.environ['OPENAI_API_KEY']; os.environ['LANGSMITH_PROJECT']", ()),
     ],
 )

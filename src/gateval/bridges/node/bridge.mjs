@@ -99,7 +99,7 @@ const FRAMEWORKS = {
   "llama-index": { file: "llama_index.mjs", is: (one) => has(one, "run", "runStream", "getAgents") },
   mastra: {
     file: "mastra.mjs",
-    is: (one) => has(one, "generate", "getInstructions") || (has(one, "getAgent") && named(one, "Mastra")),
+    is: (one) => has(one, "generate", "getInstructions") || isWorkflow(one) || (has(one, "getAgent") && named(one, "Mastra")),
   },
   "openai-agents": { file: "openai_agents.mjs", is: (one) => has(one, "asTool", "getSystemPrompt") },
   strands: { file: "strands.mjs", is: (one) => has(one, "invoke", "stream", "addHook") },
@@ -116,6 +116,11 @@ function named(one, name) {
 
 function has(one, ...methods) {
   return typeof one === "object" && one !== null && methods.every((name) => typeof one[name] === "function");
+}
+
+/** A workflow of Mastra, whose `then` adds a step: it is no promise. */
+function isWorkflow(one) {
+  return has(one, "createRun", "commit", "then");
 }
 
 function isFetcher(one) {
@@ -237,7 +242,7 @@ function picked(module, name, place) {
   if (name) {
     let found = all;
     let owner = all;
-    for (const part of name.split(".")) [owner, found] = [found, found?.[part]];
+    for (const part of name.split(".")) [owner, found] = [found, ofMastra(found, part) ?? found?.[part]];
     if (typeof found === "function" && owner !== all && !isClass(found)) return bound(found, owner);
     if (found !== undefined) return found;
     const names = Object.keys(all).filter((one) => !["default", "module.exports"].includes(one));
@@ -262,6 +267,20 @@ function exportsOf(module) {
   const inner = module.default;
   if (inner?.__esModule && typeof inner === "object") return { ...inner };
   return { ...(typeof inner === "object" ? inner : {}), ...module };
+}
+
+/** The agent or the workflow that a Mastra has under a key: through it, it has its storage. */
+function ofMastra(found, key) {
+  if (!has(found, "getAgent") || !named(found, "Mastra")) return undefined;
+  for (const get of ["getAgent", "getWorkflow"]) {
+    try {
+      const one = found[get](key);
+      if (one) return one;
+    } catch {
+      continue; // it has none of this kind
+    }
+  }
+  return undefined;
 }
 
 function near(name, names) {
@@ -298,7 +317,7 @@ async function bridgeOf(found, framework, target, folder, file) {
     }
     return new Own(found, around);
   }
-  if (found && typeof found.then === "function") found = await found;
+  if (found && typeof found.then === "function" && !isWorkflow(found)) found = await found;
   if (!framework && takesNothing(found)) {
     const made = await found();
     if (!frameworkOf(made)) {

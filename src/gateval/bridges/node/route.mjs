@@ -2,9 +2,10 @@
 //
 // They are asked as `useChat` of the AI SDK asks, and their streams are read as it reads them; where
 // OpenAI's library is there and that SDK is not, messages are `role` and `content` alone, and events of
-// its Responses are read. Where a step ends with calls of tools, the loop is closed as the browser closes
-// it: a tool that the browser would run is answered `{"shadow": true}`, for it is not here, and the route
-// is asked again.
+// its Responses are read; so with TanStack AI, whose parts have their text elsewhere. An input with
+// `threadId` and `runId` is sent as AG-UI has it, and the events of AG-UI are read. Where a step ends
+// with calls of tools, the loop is closed as the browser closes it: a tool that the browser would run is
+// answered `{"shadow": true}`, for it is not here, and the route is asked again.
 
 const ROUNDS = 20; // requests for one question
 
@@ -22,12 +23,15 @@ export class Bridge {
       return reply.text;
     }
     const has = (name) => this.around.importFrom(name, this.around.root).catch(() => null);
-    const plain = !(await has("ai")) && (await has("openai"));
-    const message = plain ? ({ role, content }) => ({ role, content }) : uiMessage;
+    const plain = !(await has("ai")) && ((await has("openai")) || (await has("@tanstack/ai")));
+    const run = "threadId" in question.payload && "runId" in question.payload; // of AG-UI
+    const numbered = ({ role, content }, at) => ({ id: `m${at}`, role, content });
+    const message = run ? numbered : plain ? ({ role, content }) => ({ role, content }) : uiMessage;
     if (question.first) this.messages = question.spoken().map(message);
     this.messages.push(message({ role: "user", content: question.asked }, this.messages.length));
     for (let round = 0; round < ROUNDS; round += 1) {
-      const body = { id: "gateval", trigger: "submit-message", ...question.payload, messages: this.messages };
+      const around = run ? {} : { id: "gateval", trigger: "submit-message" };
+      const body = { ...around, ...question.payload, messages: this.messages };
       const reply = await decoded(await this.asked(body));
       if (reply.error) throw question.refusal(`the route's stream holds an error: ${reply.error}`);
       this.keep(reply);
@@ -55,6 +59,10 @@ export class Bridge {
 
   /** Keep what the assistant said as the browser does, in one message for all steps. */
   keep(reply) {
+    if (reply.run) {
+      this.messages.push({ id: `m${this.messages.length}`, role: "assistant", content: reply.text });
+      return;
+    }
     if (reply.responses) {
       const done = reply.tools.flatMap(({ item }) => [
         item,
@@ -104,6 +112,7 @@ export async function decoded(response) {
   }
   if (kind === "text/event-stream") {
     const data = body.split(/\r?\n/).filter((line) => line.startsWith("data:")).map((line) => line.slice(5).trim());
+    if (body.trim() && !data.length) return { text: body, tools: [], ended: true }; // no events, whatever it says
     const written = data.filter((one) => one && one !== "[DONE]").map(parsed);
     const wrong = written.some((one) => typeof one === "object") && broken(data, (one) => one, "event");
     if (wrong) return wrong;
@@ -111,10 +120,17 @@ export async function decoded(response) {
     if (events.some((one) => String(one?.type).startsWith("response."))) {
       return { ...step(events.map(responsesEvent), false), responses: true };
     }
+    if (events.some(isOfRun)) return { ...step(events.map(runEvent), false), run: true };
     if (events.some((one) => typeof one?.type === "string")) return step(events, false);
     const texts = events.map((one) => (typeof one === "string" ? one : (one?.choices?.[0]?.delta?.content ?? one?.text ?? "")));
     return { text: texts.join(""), tools: [], ended: true };
   }
+  const told = /ndjson|jsonl|json-seq/.test(kind) ? body.split("\n").filter(Boolean).map(parsed) : [];
+  const lines = kind === "application/json" ? [] : body.split("\n").filter(Boolean).map(parsed);
+  if (lines.some((one) => one?.choices?.[0]?.delta)) { // as `toReadableStream` of OpenAI's library sends them
+    return { text: lines.map((one) => one?.choices?.[0]?.delta?.content ?? "").join(""), tools: [], ended: true };
+  }
+  if (told.some(isOfRun)) return { ...step(told.map(runEvent), false), run: true };
   return { text: kind === "application/json" ? answerIn(parsed(body)) : body, tools: [], ended: true };
 }
 
@@ -206,6 +222,25 @@ function responsesEvent(event) {
       return { type: "error", errorText: event.message };
     case "response.failed":
       return { type: "error", errorText: event.response?.error?.message };
+    default:
+      return null;
+  }
+}
+
+function isOfRun(event) {
+  return /^(RUN|TEXT_MESSAGE)_[A-Z]+$/.test(event?.type);
+}
+
+/** An event of AG-UI, in the words of the AI SDK; what the browser would run is not run. */
+function runEvent(event) {
+  switch (event?.type) {
+    case "TEXT_MESSAGE_START":
+      return { type: "start-step" };
+    case "TEXT_MESSAGE_CONTENT":
+    case "TEXT_MESSAGE_CHUNK":
+      return { type: "text-delta", delta: event.delta };
+    case "RUN_ERROR":
+      return { type: "error", errorText: event.message ?? event.error?.message };
     default:
       return null;
   }

@@ -5,10 +5,12 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from functools import lru_cache
 from itertools import pairwise
 from typing import NamedTuple
 
 from gateval.domain.setup.invocation import PROMPT, QUESTION, Invocation
+from gateval.domain.setup.node_text import without_comments
 from gateval.domain.setup.protocols import starts_itself
 
 SOMEBODY = "gateval"
@@ -198,19 +200,44 @@ _ASKED_KEY = re.compile(rf"[\[.][\"']?({QUESTION})\b(?![\"']?\]?[.\[][\"']?conte
 """A key of what is read; `.message.content` is that of a reply."""
 
 
+_MODE = re.compile(r"\b(?:const|let)\s+(\w+)\s*=\s*\(*\s*process\.argv\[2\][^;\n]{0,200}")
+_QUESTIONS = re.compile(r"\.question\((?P<said>[^;]{0,300}?\)\s*(?:;|,|$))", re.M)
+_YES_OR_NO = re.compile(r"(?i)\by/n\b|\byes/no\b")
+_FROM_PERSON = re.compile(r"[\"'](?:node:)?readline(?:/promises)?[\"']|\bprocess\.stdin\b")
+
+
+@lru_cache(maxsize=1_024)
+def without_choices(text: str) -> str:
+    """Return the text of a program of Node without what it reads that no question can be: a first
+    argument that it does nothing with but compare it, and a yes or a no.
+    """
+    for one in _MODE.finditer(text):
+        rest = without_comments(text[: one.start()] + text[one.end() :])
+        used = len(re.findall(rf"(?<![\w.\"'`-]){one[1]}\b(?!\s*:)", rest))
+        compared = rf"(?<![\w.]){one[1]}\s*[!=]==?\s*[\"'`]|\bswitch\s*\(\s*{one[1]}\s*\)"
+        if used and used == len(re.findall(compared, rest)):
+            text = rest
+            break
+    asks = [one["said"] for one in _QUESTIONS.finditer(text)]
+    confirms = bool(asks) and all(map(_YES_OR_NO.search, asks))
+    return _FROM_PERSON.sub("", text) if confirms else text
+
+
 def reads_arguments(text: str) -> bool:
     """Whether a file's text reads the arguments or the standard input of its program."""
+    text = without_choices(text)
     wanted = (_PLACED, _NAMED, _PARSED, _ASKED_OPTION, _READS)
     return any(pattern.search(text) for pattern in wanted) or bool(loop_of(text))
 
 
 def reads_input(text: str) -> bool:
     """Whether a file's text reads standard input or asks for a line."""
-    return bool(_READS.search(text) or loop_of(text))
+    return bool(_READS.search(without_choices(text)) or loop_of(text))
 
 
 def asked_by_words(path: str, text: str) -> Invocation:
     """Return how a program that is no server is asked."""
+    text = text if path.endswith(".py") else without_choices(text)
     chosen = subcommand_of(path, text)
     if chosen is None:
         return _asked_in(text)

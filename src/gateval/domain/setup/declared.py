@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Container, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from itertools import islice
 from posixpath import basename, dirname, join, normpath, relpath, splitext
 from typing import NamedTuple
@@ -31,6 +31,8 @@ from gateval.domain.setup.graph_states import (
 )
 from gateval.domain.setup.import_graph import importing_names
 from gateval.domain.setup.libraries import OVER_HTTP
+from gateval.domain.setup.mastra_agents import Mastras, OfMastra
+from gateval.domain.setup.node_hosts import host_of
 from gateval.domain.setup.node_protocols import BY_EVENT
 from gateval.domain.setup.node_text import braced, parts
 from gateval.domain.setup.other_work import Refusal, acts, is_aside, writes_data
@@ -127,8 +129,6 @@ _FLOW = re.compile(r"^class (\w+)\((?:\w+\.)?Flow\b", re.M)
 _WORKFLOW = re.compile(r"^class (\w+)\((?:\w+\.)?Workflow\)", re.M)
 _BASES = re.compile(r"^class \w+\(([^)]*)\)", re.M)
 _ROOT_AGENT = re.compile(r"^(root_agent)[ \t]*(?::[^=\n]+)?=[ \t]*(\w+)", re.M)
-_MASTRA = re.compile(r"^export const (\w+)\s*=\s*new Mastra\(", re.M)
-_MASTRA_AGENTS = re.compile(r"\bagents:\s*\{([^}]*)\}")
 _NAMED = re.compile(r"\b(?:name\s*[=:]|id\s*:)\s*[\"']([^\"'\n]{1,80})[\"']")
 _NODES = re.compile(r"\.add_node\([^()\n]*?\b(\w+)\s*\)")
 _HANDS_ON = re.compile(
@@ -203,19 +203,18 @@ def declared_agents(
             bodies |= _crews(found, texts, declaring) if framework == "CrewAI" else found
         elif not path.endswith(".go"):
             told += _routes(path, text, texts, reached)
-            told += _mastras(path, text)
             told += _flows(path, text) if framework == "Genkit" and not served else ()
             bodies |= _objects(path, text, framework, _NODE_CALL, {}, {})
-    told += _ranked(bodies, texts)
-    tools = (text for text in texts.values() if _MASTRA_TOOL.search(text))
-    helpers = {one for text in tools for one in _ASKED_BY_TOOL.findall(text)}
-    first = {one for text in texts.values() for one in _first_of_mastra(text, helpers)}
+    mastras = Mastras(texts)
+    told += [*_ranked(bodies, texts), *_mastras(mastras)]
+    first, through = mastras.first(), mastras.through()
     roots = {dirname(one.path) for one in told if one.found == "root_agent"}
     for one in told:
         within = any(one.path.startswith(f"{root}/") for root in roots if root != dirname(one.path))
         if _TARGET.fullmatch(one.target("")) and not _works_on_data(one, texts, behind):
             score = one.score - 2 * is_aside(one.file) + (one.found in first)
-            yield one._replace(score=max(LEAST, one.score - 10) if within else score)
+            scored = one._replace(score=max(LEAST, one.score - 10) if within else score)
+            yield _through(scored, through)
 
 
 def _works_on_data(
@@ -347,14 +346,16 @@ def _routes(
         )
 
 
-def _mastras(path: str, text: str) -> Iterator[DeclaredAgent]:
-    """Yield a Mastra with one agent."""
-    for one in _MASTRA.finditer(text):
-        agents = _MASTRA_AGENTS.search(statement(text, one.start()))
-        keys = [key.strip() for key in agents[1].split(",") if key.strip()] if agents else []
-        if len(keys) == 1:
-            names = (keys[0].partition(":")[0].strip("\"' "),)
-            yield DeclaredAgent(path, path, one[1], "Mastra", names, 30)
+def _through(agent: DeclaredAgent, mastras: Mapping[str, OfMastra]) -> DeclaredAgent:
+    """Return an agent of a Mastra that it needs as what is asked through that."""
+    of = mastras.get(agent.found) if agent.framework == "Mastra" else None
+    return agent._replace(path=of.path, found=of.found) if of else agent
+
+
+def _mastras(found: Mastras) -> Iterator[DeclaredAgent]:
+    """Yield each Mastra with one agent."""
+    for one in found.alone():
+        yield DeclaredAgent(one.path, one.path, one.mastra, "Mastra", (one.key,), 30)
 
 
 _NODE_FLOW = re.compile(r"^export const (\w+)\s*=\s*(?:\w+\.)?defineFlow\(", re.M)
@@ -377,21 +378,6 @@ def _flows(path: str, text: str) -> Iterator[DeclaredAgent]:
             yield DeclaredAgent(path, path, one[1], "Genkit", (one[1],), score, inputs)
 
 
-_MASTRA_TOOL = re.compile(r"\bcreate(?:Tool|Step)\(")
-_ASKED_BY_TOOL = re.compile(r"\bmastra\b[?!]?\.getAgent\(\s*[\"'](\w+)[\"']")
-
-
-def _first_of_mastra(text: str, helpers: Container[str]) -> Iterator[str]:
-    """Yield the agent that a Mastra names first of several, but for those that its tools and
-    workflows ask: others are often its helpers.
-    """
-    for one in _MASTRA.finditer(text):
-        agents = _MASTRA_AGENTS.search(statement(text, one.start()))
-        named = [key.rpartition(":")[2].strip() for key in agents[1].split(",")] if agents else []
-        named = [one for one in named if one]
-        yield from [one for one in named if one not in helpers][:1] or named[:1]
-
-
 def _objects(
     path: str,
     text: str,
@@ -410,13 +396,16 @@ def _objects(
         return found
     for one in [*call.finditer(text), *_GRAPH.finditer(text)]:
         name = one[1] or "default"
-        body = statement(text, one.start()) + "".join(_delegations(name, text))
+        body = statement(text, one.start(), node=not path.endswith(".py"))
+        body += "".join(_delegations(name, text))
         body += _compiled(one[2], text) if one[2].endswith("compile") else ""
         body += f"\nagents=[{_STEP.findall(text)}" if one[2] == "Workflow" else ""
         kind = one[2].removeprefix("new ")
         made = re.fullmatch(makers, one[2]) or (kind in _FINISHED and _FINISHED[kind] in body)
-        if made and _is_exported(path, name, one[0], text):
-            found[_object(path, name, framework, body, 20)] = body
+        elsewhere = made and not path.endswith(".py") and _is_of_host(kind, text)
+        if made and not elsewhere and _is_exported(path, name, one[0], text):
+            agent = _object(path, name, framework, body, 20)
+            found[agent._replace(found=_exported_as(path, name, one[0], text))] = body
     for one in _FACTORY.finditer(text) if path.endswith(".py") and not found else ():
         body = statement(text, one.start())
         makes = re.search(rf"\b(?:{makers})[(\[]", body) and gives_agent(body, makers)
@@ -517,6 +506,23 @@ def _is_exported(path: str, name: str, line: str, text: str) -> bool:
     exported = rf"export\s+(?:default\s+{name}\b|\{{[^}}]*\b{name}\b)"
     old = rf"(?:module\.)?exports(?:\.\w+)?\s*=\s*(?:{name}\b|\{{[^}}]*\b{name}\b)"
     return bool(re.search(rf"^(?:{exported}|{old})", text, re.M))
+
+
+def _exported_as(path: str, name: str, line: str, text: str) -> str:
+    """Return by which name an object is exported."""
+    if path.endswith(".py") or line.startswith("export"):
+        return name
+    alone = rf"^(?:export\s+default|module\.exports\s*=)\s+{name}\s*;?\s*$"
+    named = rf"^export\s*\{{[^}}]*\b{name}\b"
+    by_default = re.search(alone, text, re.M) and not re.search(named, text, re.M)
+    return "default" if by_default else name
+
+
+def _is_of_host(maker: str, text: str) -> bool:
+    """Whether what a module calls to make an agent is imported from what starts agents itself."""
+    named = rf"^import\s*\{{[^}}]*(?<![\w.]){re.escape(maker)}\s*[,}}][^\"']*[\"'][^\"'\n]+[\"']"
+    found = re.search(named, text, re.M)
+    return bool(found and host_of(found[0]))
 
 
 def _ranked(

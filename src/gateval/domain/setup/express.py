@@ -9,10 +9,13 @@ import re
 from collections.abc import Iterator, Mapping
 from posixpath import dirname, join, normpath, splitext
 
+from gateval.domain.setup.node_imports import loaded_folders
+
 _QUOTED = r"[\"'`]([^\"'`\n]+)[\"'`]"
 _MOUNT = re.compile(
     rf"\.(?:use|route)\(\s*[\"'`](/[^\"'`\n]*)[\"'`]\s*,[^;\n]{{0,500}}?"
-    rf"(?:\brequire\(\s*{_QUOTED}\s*\)(?:\.\w+)?|\b(\w+))\s*,?\s*\)\s*(?:;|$)",
+    rf"(?:\brequire\(\s*{_QUOTED}\s*\)(?:\.\w+)?(?:\([^()\n]{{0,200}}\))?"
+    r"|\b(\w+)(?:\.\w+)?(?:\((?:[^()\n]|\([^()\n]*\)){0,300}\))?)\s*,?\s*\)\s*(?:;|$)",
     re.M,
 )
 _ROUTE = re.compile(
@@ -34,8 +37,12 @@ _CONSTANT = re.compile(
 _NAMED_PLACE = re.compile(
     r"(\.(?:use|route|post|all|get|group|basePath)\(\s*)(`/?[^`\n]*`|[A-Za-z_]\w*(?:\.\w+)*)(\s*,)"
 )
+_NAMED_PREFIX = re.compile(r"(\bprefix\s*:\s*)(`/?[^`\n]*`|[A-Za-z_]\w*(?:\.\w+)*)(\s*[,}\n])")
 _ENDING = re.compile(r"\.[cm]?[jt]sx?$")
 _ALIAS = re.compile(r"(?:@|~|#|src)/(.+)")
+_PREFIX_OF_ALL = re.compile(r"\broutes[\"'`]\s*\)[^()]{0,200}?\bprefix\s*:\s*[\"'`](/[^\"'`\n]*)")
+"""Where a server of Fastify that loads a folder of routes says what all begin with."""
+
 _DEEPEST = 4
 
 
@@ -78,7 +85,7 @@ def _plain(text: str, known: Mapping[str, str]) -> str:
         place = known.get(given.rpartition(".")[2])
         return f'{found[1]}"{place}"{found[3]}' if place else found[0]
 
-    return _NAMED_PLACE.sub(written, text)
+    return _NAMED_PREFIX.sub(written, _NAMED_PLACE.sub(written, text))
 
 
 def _own(text: str) -> str:
@@ -106,6 +113,11 @@ def _mounts(path: str, texts: Mapping[str, str]) -> Iterator[tuple[str, str, str
         inner = _file(path, one[2] or one[3] or _imported(one[1], text), texts)
         if inner and inner != path:
             yield path, one[4].rstrip("/"), inner
+    for folder in loaded_folders(path, text):
+        before = _PREFIX_OF_ALL.search(text)
+        for inner in (one for one in texts if one.startswith(f"{folder}/")):
+            below = dirname(inner).removeprefix(folder)
+            yield path, (before[1].rstrip("/") if before else "") + below, inner
 
 
 def _imported(name: str, text: str) -> str:

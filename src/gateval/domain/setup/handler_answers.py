@@ -87,6 +87,12 @@ _GOES = re.compile(
 """How keys are called that say how it went, or what the work is called."""
 
 
+def tells_success_alone(values: Values, routed: Routed) -> bool:
+    """Whether a handler answers whether it went well, and no more: the answer goes to a store."""
+    keys = keys_of(values, routed)
+    return bool(keys) and {*keys} <= {"success", "ok", "succeeded"}
+
+
 def goes_on_without(values: Values, routed: Routed) -> bool:
     """Whether a handler starts something and answers at once only how that went: a status, or the
     number of the work.

@@ -221,9 +221,17 @@ _NO_AGENTS = re.compile(
 """Packages that are called so, or have such classes, and answer no question."""
 
 _MODEL = re.compile(
-    r"""["'](?:(openai|anthropic|google-gla|google|gemini|azure|openrouter|ollama)[:/])?"""
-    r"""((?:gpt-|o[134](?:-|["'])|claude-|gemini-|text-embedding-)[\w.-]*)["']"""
+    r"""["'](?:(openrouter/(?:openai|anthropic|google)|openai|anthropic|google-gla|google|gemini|azure"""
+    r"""|openrouter|ollama)[:/])?((?:gpt-|o[134](?:-|["'])|claude-|gemini-|text-(?:multilingual-)?embedding-)"""
+    r"""[\w.-]*)["']"""
 )
+_OF_GOOGLE = re.compile(r"text-(?:multilingual-embedding-|embedding-(?:\d{3}$|gecko))")
+"""Embeddings of Google's, which are called as OpenAI's are but for their numbers."""
+
+_OF_OTHERS = re.compile(r"text-embedding-v\d")
+"""Embeddings of Alibaba's, which the gate asks nowhere."""
+
+_OPENROUTER = re.compile(r"\bopenrouter\.ai/api\b|[\"']@openrouter/|\b\w*openrouter\w*\(", re.I)
 _MAKERS = {
     "gpt": "openai",
     "text": "openai",
@@ -231,6 +239,9 @@ _MAKERS = {
     "claude": "anthropic",
     "gemini": "gemini",
 }
+_MADE_BY = ("openai", "anthropic", "google")
+"""Makers whose models OpenRouter serves, under their names."""
+
 _SPELLINGS = {"google-gla": "gemini", "google": "gemini"}
 
 
@@ -330,8 +341,12 @@ def models_in(text: str) -> tuple[str, ...]:
     for provider, model in _MODEL.findall(text):
         name = model.rstrip("\"'")
         maker = re.split(r"[-\d]", name, maxsplit=1)[0]
-        known = _SPELLINGS.get(provider, provider) or _MAKERS[maker]
-        found.append(f"{known}/{name}")
+        made = "gemini" if _OF_GOOGLE.match(name) else _MAKERS[maker]
+        known = _SPELLINGS.get(provider, provider) or made
+        if provider in _MADE_BY and _OPENROUTER.search(text):
+            known = f"openrouter/{provider}"
+        if not (_OF_OTHERS.match(name) or name.endswith("-")):  # which only begins names
+            found.append(f"{known}/{name}")
     return tuple(dict.fromkeys(found))
 
 

@@ -28,6 +28,10 @@ _ALIAS = re.compile(r"(?:[@~]|#|\$\w+|@?src|@?app)/(.+)|#(\w.*)")
 _UTILS = re.compile(r"^(.*\bserver)/utils/[^/]+$")
 _EXPORTED = re.compile(r"^export\s+(?:async\s+)?(?:function|const)\s+(\w+)", re.M)
 _USED = re.compile(r"\b(\w+)\s*\(")
+_AUTOLOADS = re.compile(r"[\"'](?:@fastify/|fastify-)autoload[\"']")
+_LOADED = re.compile(
+    r"\bdir\s*:\s*(?:\w+\.)?(?:join|resolve)\(\s*[\w.]+\s*,\s*[\"'`]([\w./-]+)[\"'`]\s*\)"
+)
 _BUILT = ("/dist/", "/build/", "/out/")
 _PROJECT = "package.json"
 
@@ -40,6 +44,12 @@ def node_packages(text: str) -> set[str]:
 def _counted(text: str) -> str:
     """Return the text without imports of types alone and without comments."""
     return _TYPES.sub("", _REMARK.sub("", text))
+
+
+def loaded_folders(path: str, text: str) -> list[str]:
+    """Return the folders whose plugins a server of Fastify loads by itself."""
+    loads = _AUTOLOADS.search(text)
+    return [normpath(join(dirname(path), one)) for one in _LOADED.findall(text)] if loads else []
 
 
 class _Package(NamedTuple):
@@ -111,7 +121,12 @@ class NodeImports:
         modules = dict.fromkeys(_MODULE.findall(text))
         found = [one for module in modules for one in self._files(path, module)]
         found += self._taken_for_granted(path, text)
+        found += [one for folder in loaded_folders(path, text) for one in self._below(folder)]
         return [one for one in dict.fromkeys(found) if one != path]
+
+    def _below(self, folder: str) -> list[str]:
+        """Return the files of a folder."""
+        return [one for one in self._texts if one.startswith(f"{folder}/") and _ENDING.search(one)]
 
     def _files(self, path: str, module: str) -> list[str]:
         plain = _ENDING.sub("", module)

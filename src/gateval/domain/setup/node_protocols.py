@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 
-from gateval.domain.setup.node_text import braced
+from gateval.domain.setup.node_text import braced, definition
 from gateval.domain.setup.other_work import NAMED, Refusal
 
 _AG_UI = re.compile(
@@ -17,7 +17,7 @@ _AG_UI = re.compile(
 _PATH = re.compile(r"\bpath\s*:\s*[\"'`](/[^\"'`$\n]*)")
 _POSTED = re.compile(
     r"\bPOST[\"'][^\n]{0,60}?\b(?:url|pathname|path)\s*===?\s*[\"'`](/[^\"'`\n]*)"
-    r"|\.post\(\s*[\"'`](/[^\"'`\n]*)"
+    r"|(?:\.post|\bmiddlewares\.use)\(\s*[\"'`](/[^\"'`\n]*)"
 )
 
 COPILOT = Refusal(
@@ -25,13 +25,18 @@ COPILOT = Refusal(
     "Name the agent behind it; or write the Agent by hand, with the command that serves this, and "
     "`request: {preset: ag-ui, path: BASE/agent/NAME/run}`, where it has a path for each. " + NAMED,
 )
-AG_UI_ROUTE = Refusal(
-    "is a route that speaks AG-UI (the body is a `RunAgentInput`), which no bridge sends to a "
-    "route.",
-    "Write the Agent by hand, with the command that serves it: `runtime: {type: http, command: "
-    "[...], request: {preset: ag-ui, path: /api/chat}}`. " + NAMED,
-)
+AG_UI_KEYS = {
+    "threadId": "gateval", "runId": "gateval", "state": {}, "tools": [], "context": [],
+    "forwardedProps": {},
+}  # fmt: skip
+"""What a body of AG-UI holds beside its messages. A bridge asks a route by AG-UI that has them."""
+
 _AG_UI_BODY = re.compile(r"\bchatParamsFromRequest(?:Body)?\(|\bRunAgentInput(?:Schema)?\b")
+_AG_UI_EVENTS = (re.compile(r"\bRUN_STARTED\b"), re.compile(r"\bTEXT_MESSAGE_(?:CONTENT|CHUNK)\b"))
+_AG_UI_READ = (re.compile(r"\bthreadId\b"), re.compile(r"\brunId\b"), re.compile(r"\bmessages\b"))
+_AG_UI_CLIENT = re.compile(r"\bnew HttpAgent\(|\buseAgent\(")
+_USED = re.compile(r"\b([A-Za-z_$]\w*)\s*[(),;]")
+_MOST_USED = 40
 _LISTENS = re.compile(r"\.listen\(|\bserve\(")
 _OWN_ROUTE = re.compile(r"\.post\(\s*[\"'`]/(?![\w/-]*copilot)")
 _COPILOT = re.compile(r"\bnew CopilotRuntime\b")
@@ -57,18 +62,41 @@ _CALLS_A_MODEL = re.compile(
 """What a route does that asks a model itself, and starts a job beside."""
 
 
+def speaks_ag_ui(text: str) -> bool:
+    """Whether a handler takes the body of AG-UI or writes the events of its runs."""
+    if _AG_UI_CLIENT.search(text):
+        return False
+    written = all(one.search(text) for one in _AG_UI_EVENTS)
+    read = all(one.search(text) for one in _AG_UI_READ)
+    return bool(_AG_UI_BODY.search(text)) or (written and read)
+
+
 def ag_ui_path(text: str, behind: str) -> str:
     """Return the path at which a server of Node speaks AG-UI, "" for none."""
     whole = f"{text}\n{behind}"
     found = _AG_UI.search(whole) if re.search(r"[\"']@ag-ui/", whole) else None
     if found is None:
-        return ""
+        return _ag_ui_by_hand(whole) if speaks_ag_ui(whole) else ""
     if found["made"] is None and found["added"] is None:
         posted = _POSTED.search(whole)
         return (posted[1] or posted[2]) if posted else "/"
     paths = [braced(whole, one.end()) for one in _AG_UI.finditer(whole)]
     places = [place[1] for one in paths if (place := _PATH.search(one))]
     return next(iter(places), "/")
+
+
+def _ag_ui_by_hand(whole: str) -> str:
+    """Return the path of the route whose handler, or what that calls, speaks AG-UI; "" for none."""
+    for one in _POSTED.finditer(whole):
+        place = one[1] or one[2]
+        inner = whole[one.end() : one.end() + 4_000]
+        if one[2]:
+            inner = braced(whole, whole.find("(", one.start()) + 1)
+        used = [*dict.fromkeys(_USED.findall(inner))][:_MOST_USED]
+        inner += "".join(f"\n{definition(name, whole)}" for name in used)
+        if speaks_ag_ui(inner):
+            return place
+    return ""
 
 
 def serves_elsewhere(text: str, behind: str) -> Refusal | None:
@@ -84,8 +112,6 @@ def asked_elsewhere(text: str) -> Refusal | None:
     """Return why a route cannot be asked that hands its questions on."""
     if _COPILOT.search(text):
         return COPILOT
-    if _AG_UI_BODY.search(text):
-        return AG_UI_ROUTE
     return queued_in(text)
 
 

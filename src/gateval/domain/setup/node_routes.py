@@ -127,6 +127,7 @@ def question_in(fields: dict[str, Any]) -> str:
     known += [MESSAGES] if MESSAGES in fields else []
     known += [one for one in texts if takes_question(one)]
     alone = [one for one in texts if not is_identity(one) or one == "code"]
+    alone = [one for one in alone if not SETTING.fullmatch(one)] or alone
     known += alone if len(alone) == 1 else []
     for name in known[:1]:
         fields[name] = "{{ messages }}" if name == MESSAGES else PROMPT
@@ -167,6 +168,7 @@ def body_of(handler: str, types: NodeTypes) -> dict[str, Any]:
         more = [one for one in needed if one not in found and not takes_question(one)]
         return found | {one: _some(one, handler) for one in more if one not in whole}
     plain = [one for one in read if one == "code" or not is_identity(one)]
+    plain = [one for one in plain if not _is_made_up(one, handler)] or plain
     return {one: {} if one in whole else _some(one, handler) for one in needed or plain}
 
 
@@ -233,6 +235,11 @@ def _is_needed(key: str, handler: str) -> bool:
     return not SETTING.fullmatch(key) and bool(re.search(missed, handler))
 
 
+def _is_made_up(key: str, handler: str) -> bool:
+    """Whether a handler has something in place of a key that is not there."""
+    return bool(re.search(rf"(?<![\w$])(?:\w+\??\.)+{key}\s*(?:\|\||\?\?)", handler))
+
+
 _OF_TEXTS = (
     r"(?:trim\w*|to\w+Case|toString|split|starts\w+|ends\w+|includes|indexOf|replace\w*|match|length|sub\w+"
     r"|slice|at|concat|join|map|forEach|filter|reduce|push|find|some|every)\b"
@@ -246,12 +253,15 @@ def _is_whole(key: str, handler: str, around: str) -> bool:
     """
     if takes_question(key) or key == MESSAGES:
         return False
+    own = re.search(rf"\b(?:const|let|var)\s+{key}\s*=([^;\n]*)", handler)
+    if own and f".{key}" not in own[1]:  # another thing of that name
+        return False
     if _is_taken_apart(key, handler) or re.search(rf"\bfrontendTools\(\s*{key}\b", handler):
         return True
     for called, given in re.findall(rf"\b(\w+)\(([^()]*\b{key}\b[^()]*)\)", handler):
         place = next((n for n, one in enumerate(parts(given)) if one.strip() == key), None)
-        own = definition(called, around) if place is not None else ""
-        takes, _, does = own.partition("\n")
+        taken = definition(called, around) if place is not None else ""
+        takes, _, does = taken.partition("\n")
         names = [re.match(r"\s*(\w+)\s*(?::|$)", one) for one in parts(takes)]
         name = names[place] if place is not None and place < len(names) else None
         if name and _is_taken_apart(name[1], does):

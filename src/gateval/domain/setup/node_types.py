@@ -190,8 +190,8 @@ class NodeTypes:
         return self._alias(kind) or ({} if left > 1 else SOME_TEXT)
 
     def _alias(self, kind: str) -> Any:
-        """Return the first text of a type that is one of several, or one of a list; a value of one
-        that is plain.
+        """Return the first text of a type that is one of several, of a list or of the keys of an
+        object; a value of one that is plain.
         """
         name = re.escape(kind)
         if plain := re.search(rf"\btype\s+{name}\s*=\s*(string|number|boolean)\s*[;\n]", self.text):
@@ -199,6 +199,9 @@ class NodeTypes:
         one = re.search(rf"\btype\s+{name}\s*=\s*\|?\s*[\"']([^\"'\n]+)", self.text)
         of = re.search(rf"\btype\s+{name}\s*=\s*\(typeof\s+(\w+)\)\[number\]", self.text)
         listed = rf"\b{of[1]}\s*(?::[^=]+)?=\s*\[\s*[\"']([^\"'\n]+)" if of else r"(?!)"
+        keys = re.search(rf"\btype\s+{name}\s*=\s*keyof\s+typeof\s+(\w+)", self.text)
+        if keys:
+            listed = rf"\b{keys[1]}\s*(?::[^=]+)?=\s*\{{\s*[\"']?([\w./-]+)[\"']?\s*:"
         found = one or re.search(listed, self.text)
         return found[1] if found else ""
 

@@ -24,6 +24,7 @@ _HANDLER = re.compile(
     r"|^@functions_framework\.http\b"
     r"|^export (?:async function|function|const) (?:onRequest(?:Post)?|handler)\b"
     r"|^(?:module\.)?exports\.handler\s*="
+    r"|^(?:export default|module\.exports\s*=)\s+async\s*\(\s*\{\s*req\b[^()]{0,80}\}"
     r"|^export default \{\s*(?:(?://[^\n]*|/\*[^*]*\*+(?:[^/*][^*]*\*+)*/)\s*)*(?:async )?fetch\b"
     r"|^Deno\.serve\(|^export default app\b(?=;?\s*\Z)",
     re.M | re.S,
@@ -130,10 +131,10 @@ def begun_by(path: str, method: str = "POST") -> Refusal:
 
 
 def answers_later(file: str, route: str) -> Refusal:
-    """Return why a server cannot be asked whose handler in a file starts its agent and goes."""
+    """Return why a server cannot be asked whose handler in a file keeps what its agent says."""
     return Refusal(
         f"takes the question at `{route.partition('?')[0]}` ({file}) and answers only that it "
-        "began: its agent works in the background, and what it says never stands in the response.",
+        "began or went well: what its agent says never stands in the response.",
         NAMED,
     )
 

@@ -13,6 +13,7 @@ from typing import NamedTuple
 from gateval.domain.setup.aiohttp_routes import SENT, aiohttp_route
 from gateval.domain.setup.asked_by_words import asked_by_words, reads_arguments
 from gateval.domain.setup.beside import Beside
+from gateval.domain.setup.dev_servers import dev_server
 from gateval.domain.setup.invocation import ANSWERED, ASKED, PROMPT, QUESTION, Invocation
 from gateval.domain.setup.node_text import without_comments
 from gateval.domain.setup.other_work import Refusal
@@ -170,7 +171,7 @@ _CLIENTS = "".join(
     for one in ("axios", "client", "http", "Client", "ky", "got", "fetcher", "instance")
 )
 NODE_ROUTE = re.compile(
-    rf"{_CLIENTS}\.(?:post|all)\s*(?:<(?:[^()]|\(\)){{0,500}}?>)?\(\s*(?:[\"'`](?P<place>/[^\"'`\n]*|)[\"'`]|(?P<name>[A-Z]\w*(?:\.\w+)*))\s*,"
+    rf"(?:{_CLIENTS}\.(?:post|all)|\bmiddlewares\.use)\s*(?:<(?:[^()]|\(\)){{0,500}}?>)?\(\s*(?:[\"'`](?P<place>/[^\"'`\n]*|)[\"'`]|(?P<name>[A-Z]\w*(?:\.\w+)*))\s*,"
     r"|\.route\(\s*[\"'`](?P<routed>/[^\"'`\n]*)[\"'`]\s*\)\s*(?:\.(?!post\()[^;]{0,2000}?\)\s*)?\.post\("
     r"|\b(?:url|pathname|path)\s*===?\s*[\"'`](?P<plain>/[^\"'`\n]+)[\"'`]"
     r"|\bmethod\s*:\s*[\"']POST[\"']\s*,\s*(?:url|path)\s*:\s*[\"'`](?P<listed>/[^\"'`\n]+)[\"'`]"
@@ -210,7 +211,7 @@ def server_of(path: str, text: str, behind: str = "") -> str:
     file that serves nothing.
     """
     if not path.endswith(".py"):
-        listens = _NODE_LISTENS.search(text) or exports_fetch(text)
+        listens = _NODE_LISTENS.search(text) or exports_fetch(text) or dev_server(path, "", text)
         return "app" if listens and _is_asked_at(path, text, behind) else ""
     made = _FACTORY.search(text)
     found = _APPLICATION.search(text) or _of_own_class(text, behind)

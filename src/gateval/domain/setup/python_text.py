@@ -10,10 +10,22 @@ NEXT = re.compile(r"\n(?![ \t)\]}.\n])")
 """Where a statement at the top of a module ends."""
 
 
-def statement(text: str, start: int) -> str:
-    """Return a statement at the top of a module, to the next one."""
-    end = NEXT.search(text, start)
-    return text[start : end.start() if end else len(text)]
+_TRIPLE = re.compile(r"\"\"\"|\'\'\'")
+_TEMPLATE = re.compile(r"(?<!\\)`")
+
+
+def statement(text: str, start: int, *, node: bool = False) -> str:
+    """Return a statement at the top of a module, to the next one; lines in a long string of it, a
+    template's in a module of Node, are its own wherever they begin.
+    """
+    here, within = start, ""
+    for end in NEXT.finditer(text, start):
+        for mark in (_TEMPLATE if node else _TRIPLE).finditer(text, here, end.start()):
+            within = "" if mark[0] == within else within or mark[0]
+        here = end.start()
+        if not within:
+            return text[start:here]
+    return text[start:]
 
 
 def dotted(node: ast.expr) -> str:

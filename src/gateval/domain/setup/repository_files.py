@@ -11,6 +11,7 @@ from gateval.domain.setup.answering import acts_at_top, has_guard
 from gateval.domain.setup.asked_by_words import reads_arguments, reads_input
 from gateval.domain.setup.crews import CREW_FILES
 from gateval.domain.setup.declared import DECLARING
+from gateval.domain.setup.dev_servers import has_middlewares, is_config
 from gateval.domain.setup.go_programs import is_go_entry
 from gateval.domain.setup.import_graph import (
     ImportGraph,
@@ -105,7 +106,11 @@ class RepositoryFiles:
         given = {
             path: text if path.endswith(_WHOLE) else _cut_runs(text) for path, text in given.items()
         }
-        texts = {path: text for path, text in given.items() if path.endswith(ENDINGS)}
+        texts = {
+            path: text
+            for path, text in given.items()
+            if path.endswith(ENDINGS) and (has_middlewares(text) or not is_config(path))
+        }
         projects = {path: text for path, text in given.items() if basename(path) in PROJECT_TEXTS}
         named = {*DECLARING, *CREW_FILES}
         declaring = {path: text for path, text in given.items() if basename(path) in named}
@@ -148,7 +153,7 @@ class RepositoryFiles:
             told_starts(telling, projects, every),
             variables,
             environments,
-            {one: example_values(given[one]) for one in examples if not one.endswith(".env")},
+            {one: example_values(given[one]) for one in examples if _is_example(one)},
             {one: text for one, text in telling.items() if is_readme(one)},
         )
 
@@ -206,6 +211,11 @@ def _cut_runs(text: str) -> str:
     )
 
 
+def _is_example(path: str) -> bool:
+    """Whether a file of an environment is an example, and nobody's own."""
+    return basename(path) in ENV_EXAMPLES or not path.endswith(".env")
+
+
 def _imported(path: str, text: str) -> frozenset[str]:
     if path.endswith(".go"):
         return frozenset()
@@ -231,4 +241,5 @@ def tells_of_project(path: str) -> bool:
 
 def is_own(path: str) -> bool:
     """Whether a file may be a part of the agent: no test, example, build or hidden file."""
-    return not _ELSEWHERE.search(path) and path.isprintable()
+    own = not _ELSEWHERE.search(path.replace("vite.config.", "vite."))
+    return own and path.isprintable()

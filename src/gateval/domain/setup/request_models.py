@@ -15,7 +15,13 @@ from functools import cached_property
 from typing import Any
 
 from gateval.domain.setup.handler_access import access_of
-from gateval.domain.setup.handler_answers import Told, goes_on_without, keys_of, told_of
+from gateval.domain.setup.handler_answers import (
+    Told,
+    goes_on_without,
+    keys_of,
+    tells_success_alone,
+    told_of,
+)
 from gateval.domain.setup.handler_routes import Routed, routes_of
 from gateval.domain.setup.invocation import ASKED, MESSAGES, PROMPT, Begin, Invocation
 from gateval.domain.setup.model_values import KINDS, Values, beside, names_identity, needed, plain
@@ -338,9 +344,11 @@ class Handler:
 
     @cached_property
     def later(self) -> bool:
-        """Whether it answers only that something began, whose answer is elsewhere."""
-        status = keyword_of(self.routed.made, "status_code")
-        return _number(status) == 202 or goes_on_without(self.values, self.routed)
+        """Whether it answers only that something began or went well, whose answer is elsewhere."""
+        if _number(keyword_of(self.routed.made, "status_code")) == 202:
+            return True
+        given = (self.values, self.routed)
+        return goes_on_without(*given) or tells_success_alone(*given)
 
     def begun(self, asked: Invocation, posts: Collection[str]) -> str:
         """Return the path of `posts` that makes what a number of this request names, so that it has

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 
 from gateval.domain.setup.invocation import MESSAGES
 from gateval.domain.setup.libraries import spelled_models
-from gateval.domain.setup.node_protocols import asked_elsewhere
+from gateval.domain.setup.node_protocols import AG_UI_KEYS, asked_elsewhere, speaks_ag_ui
 from gateval.domain.setup.node_routes import SETTING, body_of
 from gateval.domain.setup.node_text import braced, parts, without_comments
 from gateval.domain.setup.node_types import NodeTypes, asked_message, message_in
@@ -117,6 +117,9 @@ def route_file(path: str, text: str, texts: Mapping[str, str]) -> RouteFile | No
     if _TAKES_NOTHING.search(plain):
         return None
     read = list(dict.fromkeys(_keys_read(plain)))
+    if speaks_ag_ui(plain) and _refusal(path, plain, texts) is None:
+        more = tuple((name, json.dumps(value)) for name, value in AG_UI_KEYS.items())
+        return RouteFile(_names(path), _score(path), (), more)
     demanded = body_of(plain, NodeTypes.of(_near(path, plain, read, texts)))
     refused = _refusal(path, plain, texts) or _of_body(plain, read, [*demanded])
     if refused:
@@ -141,12 +144,21 @@ def route_file(path: str, text: str, texts: Mapping[str, str]) -> RouteFile | No
             and not (SETTING.fullmatch(name) and value in (SOME_TEXT, 1, False))
         )
     )
+    fields = () if MESSAGES in read else inputs
+    return RouteFile(_names(path), _score(path), fields, more)
+
+
+def _names(path: str) -> tuple[str, ...]:
+    """Return what a route is called by its path, the last of it first."""
+    words = re.split(r"[/.]", re.sub(r"/(?:route|\+server|index)\.\w+$", "", splitext(path)[0]))
+    return tuple(one for one in reversed(words) if one.isidentifier())
+
+
+def _score(path: str) -> int:
+    """Return how much speaks for a route by its path."""
     bare = re.sub(r"\([^)]*\)/", "", path)
     told = 2 * bool(_ASKED.search(bare)) + bool(re.search(r"/(?:chat|agent)(?:/|\.)[^/]*$", bare))
-    words = re.split(r"[/.]", re.sub(r"/(?:route|\+server|index)\.\w+$", "", splitext(path)[0]))
-    names = tuple(one for one in reversed(words) if one.isidentifier())
-    fields = () if MESSAGES in read else inputs
-    return RouteFile(names, 32 + told, fields, more)
+    return 32 + told
 
 
 def _messages_of(
@@ -215,7 +227,7 @@ def _model_of(read: Sequence[str], plain: str, texts: Mapping[str, str]) -> dict
     return {}
 
 
-_KIND = re.compile(r"(?::|\bas)\s*([A-Z]\w*)\b")
+_KIND = re.compile(r"(?::|\bas)\s*([A-Z]\w*|[a-z]\w*(?:ID|Id|Type|Name))\b")
 _DEFINED = re.compile(r"\b(?:function|const|type|interface)\s+(\w+)")
 
 

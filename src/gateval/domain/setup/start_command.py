@@ -9,6 +9,7 @@ from posixpath import basename, dirname, join, relpath, splitext
 from typing import NamedTuple
 
 from gateval.domain.setup.answering import has_guard
+from gateval.domain.setup.dev_servers import dev_server
 from gateval.domain.setup.import_graph import folders_above, python_modules
 from gateval.domain.setup.nest import is_nest, nest_start
 from gateval.domain.setup.program import BUILT, SetUp, exports_fetch
@@ -98,6 +99,8 @@ def _of_node(
     locked: bool,
 ) -> tuple[str, ...]:
     file, typed = relpath(path, root or "."), path.endswith((".ts", ".mts", ".tsx"))
+    if served := dev_server(path, file, text):
+        return served
     if exports_fetch(text):
         loader = ("--import", "tsx") if typed else ()
         fetched = ("node", *loader, "-e", _FETCHED.replace("FILE", json.dumps(f"./{file}")))

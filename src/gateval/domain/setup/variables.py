@@ -15,9 +15,10 @@ from typing import NamedTuple
 from gateval.domain.strict_json import value_at
 
 ENV_EXAMPLES = (
-    *(".env.example", ".env.sample", ".env.template", "env.example", "template.env"),
-    *("example.env", "sample.env", "env.template", "env.TEMPLATE"),
-)
+    ".env.example", ".env.sample", ".env.template", ".env.dist", ".env.local.example",
+    ".env.example.local", ".env.local.sample", ".env.local.template", "env.example", "env.sample",
+    "env.template", "env.TEMPLATE", "example.env", ".example.env", "sample.env", "template.env",
+)  # fmt: skip
 """Files that list what has to be set."""
 
 _READ = re.compile(
@@ -30,7 +31,8 @@ _LISTED = re.compile(r"^[ \t]*(?:export )?([A-Z][A-Z0-9_]+)[ \t]*=", re.M)
 _GIVEN = re.compile(
     r"(?:OPENAI|ANTHROPIC|GEMINI|OPENROUTER|AZURE_OPENAI)_"
     r"(?:(?!\w*(?:DEPLOYMENT|ASSISTANT|VECTOR|STORE|AGENT|PROMPT_ID|API_VERSION))\w*)|GOOGLE_(?:API_KEY|GEMINI_\w+|GENAI_\w+)"
-    r"|(?:LANGSMITH|LANGCHAIN|LANGFUSE|OTEL|NEXT_PUBLIC|VERCEL|NODE|PYTHON|GITHUB|LOG|DEBUG)_?\w*"
+    r"|(?:LANGSMITH|LANGCHAIN|LANGFUSE|OTEL|NEXT_PUBLIC|VERCEL|NODE|PYTHON|LOG|DEBUG)_?\w*"
+    r"|GITHUB_(?!\w*(?:TOKEN|PAT|SECRET|KEY)$)\w*"
     r"|PORT|HOST|HOME|PATH|USER|PWD|TMPDIR|CI|SHELL|ENV|LANG|TZ|MODEL"
 )
 """What the gate sets itself, what is only for tracing, and what is no matter of the agent's."""
