@@ -34,6 +34,7 @@ from gateval.domain.problems import InvalidManifests
 from gateval.domain.setup.declared import DECLARING
 from gateval.domain.setup.gate_job import GateJob
 from gateval.domain.setup.openapi import FILES, asked_as_described
+from gateval.domain.setup.other_work import is_other_work
 from gateval.domain.setup.program import FoundProgram, SetUp
 from gateval.domain.setup.program_install import mended_set_up, with_bun, with_tools
 from gateval.domain.setup.program_search import find_programs, not_read
@@ -46,7 +47,7 @@ from gateval.domain.setup.starter import (
     said_of,
     sketch,
 )
-from gateval.domain.setup.variables import environment_files
+from gateval.domain.setup.variables import environment_files, handed_on, said_of_variables
 from gateval.domain.trials.trace import StepKind
 from gateval.domain.trials.trial import Cause, Trial
 from gateval.errors import EXIT_PASS, UsageError
@@ -241,13 +242,8 @@ def start_repository(environ: dict[str, str], wishes: Wishes) -> int:
 def _say_what_it_reads(program: FoundProgram, environ: Mapping[str, str]) -> None:
     if names := ", ".join(dict(program.examples)):
         print(f"Its manifest sets {names}, as the example in the repository does.")
-    if program.variables:
-        missing = ", ".join(one for one in program.variables if one not in environ)
-        said = f" Not set here: {missing}." if missing else ""
-        print(
-            f"It reads {', '.join(program.variables)}. Agents get those alone which "
-            f"policy.candidateEnv names: {GATE_CONFIG_PATH} has a line for that.{said}"
-        )
+    for line in said_of_variables(program.variables, environ, GATE_CONFIG_PATH):
+        print(line)
 
 
 def _sketch(
@@ -421,6 +417,8 @@ def _found(
     """
     known = programs_of(repository, snapshot, wanted)
     prompts = any(map(looks_like_a_prompt, snapshot.tree))
+    if prompts and all(is_other_work(one.refused) for one in known):
+        return ()
     if not known and not prompts and (unread := not_read(snapshot.tree)):
         path, (why, hint) = unread
         raise UsageError(f"{plain_line(path, 200)} {why}", hint=hint)
@@ -509,7 +507,7 @@ def _files(
         address_variables(models),
         __version__,
         sealed=bool(sealed_files(snapshot)),
-        variables=chosen.program.variables if chosen and chosen.program else (),
+        variables=handed_on(chosen.program.variables) if chosen and chosen.program else (),
         keyless=keyless_providers(models),
     )
     return (*files, *(one for one in gate if one.path != WORKFLOW_PATH or not gates))

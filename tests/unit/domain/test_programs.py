@@ -101,7 +101,6 @@ def test_a_shared_package_outside_its_folder_is_included() -> None:
         {
             "src/types.ts": "import type {\n  Message\n} from 'ai'\nimport { type A, type B } from 'openai';"
         },
-        {"indexer.py": "import openai" + MAIN},
     ],
 )
 def test_what_is_no_agent(files: dict[str, str]) -> None:

@@ -129,7 +129,8 @@ def test_a_handler_that_tells_only_that_it_went_well_keeps_its_answer_elsewhere(
     text = "from fastapi import FastAPI\nclass Ask(BaseModel):\n    query: str\nclass Done(BaseModel):\n    success: bool\napp = FastAPI()\n@app.post('/api/desk', response_model=Done)\nasync def desk(given: Ask):\n    await store((await agent.run(given.query)).output)\n    return Done(success=True)\n"
     found = asked_as_written({"main.py": text})
     assert found is not None
-    assert (found.route, found.later) == ("/api/desk", "main.py")
+    assert found.route == "/api/desk"
+    assert found.later.startswith("(main.py) and answers only whether it went well")
     told = text.replace("success: bool", "success: bool\n    answer: str")
     found = asked_as_written({"main.py": told})
     assert found is not None

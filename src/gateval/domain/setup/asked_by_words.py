@@ -144,7 +144,7 @@ _ARGUMENT = re.compile(
 
 
 _KEPT_AS = re.compile(
-    r"^[ \t]*(?:const |let )?(\w+)[ \t]*(?::[^=\n]+)?=[ \t]*(?:[\w.]*\()?"
+    r"^[ \t]*(?:const |let )?[\"']?(\w+)(?:[\"'][ \t]*:|[ \t]*(?::[^=\n]+)?=)[ \t]*(?:[\w.]*\()?"
     r"(?:sys\.argv\[1\]|process\.argv\[2\])",
     re.M,
 )
@@ -271,12 +271,13 @@ def _asked_in(text: str) -> Invocation:
         name = key[1] if key else "prompt"
         asked = f'{{"{name}": {{{{ prompt | tojson }}}}}}'
         return Invocation(stdin=None if name == "prompt" else asked, sure=key is not None)
-    return Invocation(stdin=_typed(text), sure=reads_input(text) and not named)
+    sure = reads_input(text) and not named and not _confirms(text)
+    return Invocation(stdin=_typed(text), sure=sure)
 
 
 _ASKS = re.compile(
-    r"(?<![\w.])input\((?![^\n]{0,200}(?i:y/n|yes/no))|\bconsole\.input\(|\bPrompt\.ask\("
-    r"|(?:click|typer)\.prompt\("
+    r"(?<![\w.])input\((?![^\n]{0,200}(?i:y/n|yes/no))|\bconsole\.input\("
+    r"|\bPrompt\.ask\((?![^\n]{0,200}(?i:\(y/n\)))|(?:click|typer)\.prompt\("
 )
 _GOES_ON = re.compile(r"^[ \t]+while\b|^while\b", re.M)
 _QUITS = re.compile(r"[\"'](exit|quit|bye|/exit|/quit)[\"']")
@@ -308,6 +309,13 @@ _SAYS_WHO = re.compile(
     r"(?i)\b(?:session|user|thread|customer|conversation)[ _-]?(?:id|name)\b|\byour name\b"
 )
 """What it says of one that names who asks."""
+
+
+def _confirms(text: str) -> bool:
+    """Whether all that a program reads is a yes or a no, or may stay empty."""
+    asked = [text[one.end() : one.end() + 200].partition(")")[0] for one in _ASKS.finditer(text)]
+    lone = len(_READS.findall(text)) == len(asked)
+    return lone and bool(_DECIDES.search(text)) and all(map(_LEFT.search, asked))
 
 
 def _lines(text: str) -> list[str]:

@@ -211,7 +211,7 @@ def _ports_of(text: str) -> tuple[tuple[tuple[str, str], ...], frozenset[str]]:
 
 _EXAMPLE = re.compile(
     r"[._-](?:example|sample|template|dist)(?=$|\.(?:json|ya?ml|toml|ini|cfg|conf)$)"
-    r"|^(?:example|sample)[._-]"
+    r"|^(?:example|sample|template)[._-]"
 )
 
 
@@ -224,9 +224,9 @@ def absent_files(
     found = []
     for path in sorted(files):
         folder, _, name = path.rpartition("/")
-        plain = _EXAMPLE.sub("", name)
+        plain = re.sub(r"^env$", ".env", _EXAMPLE.sub("", name))
         whole = f"{folder}/{plain}".lstrip("/")
-        known = plain != name and plain in named and "." in plain.strip(".")
+        known = plain != name and plain in named and (plain == ".env" or "." in plain.strip("."))
         if folder == root and known and whole not in files:
             found.append((whole, path))
     return tuple(found)

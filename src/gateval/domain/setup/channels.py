@@ -6,6 +6,7 @@ What a program says is read, never run. Pure.
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from functools import lru_cache
 
 from gateval.domain.setup.other_work import NAMED, Refusal
@@ -161,6 +162,47 @@ def within_platform(text: str) -> Refusal | None:
         why for name, (imports, why) in _WITHIN.items() if name in text and imports.search(text)
     )
     return next(found, None)
+
+
+_WORKS = tuple(
+    why for _, why in _CAUSES if re.match(r"is a (?:worker|service|function|workflow) of ", why.why)
+)
+
+
+def worked_by(text: str) -> Refusal | None:
+    """Return the platform that starts what a file does, if that gives it work; None for any
+    other.
+    """
+    why = channel_of(text)
+    return why if why in _WORKS else None
+
+
+_LIVE = re.compile(r"-live-|-live$|native-audio|realtime")
+
+
+def speaks_alone(models: Sequence[str]) -> Refusal | None:
+    """Return why an agent is not asked all of whose models speak and hear; None for any other."""
+    return _SPOKEN if models and all(map(_LIVE.search, models)) else None
+
+
+_WAITS = re.compile(
+    r"^from uipath\.[\w.]+ import[^#]{0,600}?\b(?:Wait|Create|Invoke|Start)[A-Z]\w+", re.M
+)
+_INTERRUPTS = re.compile(r"\binterrupt\(\s*\[?\s*(?:Wait|Create|Invoke|Start)[A-Z]\w+\(")
+_WAITING = Refusal(
+    "waits in the midst of its work for a task, a job or an event of UiPath (`interrupt`), whose "
+    "platform alone goes on with it.",
+    NAMED,
+)
+
+
+@lru_cache(maxsize=4_096)  # many agents of one file
+def waits_for_platform(text: str) -> Refusal | None:
+    """Return why a graph gives no answer that hands work to its platform, and waits for that; None
+    for any other.
+    """
+    waits = "uipath" in text and _INTERRUPTS.search(text) and _WAITS.search(text)
+    return _WAITING if waits else None
 
 
 _OWN_BRIDGE = (

@@ -12,6 +12,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from posixpath import basename, commonpath, dirname
 from typing import NamedTuple
 
+from gateval.domain.setup.answering import names_a_file
 from gateval.domain.setup.import_graph import python_tree
 from gateval.domain.setup.openapi import SOME_TEXT, is_identity, takes_question
 from gateval.domain.setup.other_work import Refusal
@@ -41,7 +42,9 @@ class Given(NamedTuple):
 
 _INPUTS = re.compile(r"\binputs\s*(?::[^=\n]{1,80})?[=:]\s*\{([^{}]{0,4000})\}")
 _INPUT_OF_CREW = re.compile(
-    r"^\s*[\"'](\w+)[\"']\s*:\s*(?:[\"']([^\"'\n]{0,400})[\"']\s*(?:,|$))?", re.M
+    r"(?:^|,)\s*[\"'](\w+)[\"']\s*:\s*"
+    r"(?:(?:\"([^\"\n]{0,400})\"|'([^'\n]{0,400})'|(\d{1,9}))(?=\s*(?:,|$)))?",
+    re.M,
 )
 _PLACE = re.compile(r"\{([A-Za-z_]\w*)\}")
 _FREE = re.compile(
@@ -170,11 +173,22 @@ def _places_in(text: str) -> Iterator[str]:
 def _of_names(said: Mapping[str, str], places: list[str], *, known: bool) -> Given:
     """Return what is given for these places, if all are `known`, else for what is said."""
     named = {one: said.get(one, "") for one in places} if known else dict(said)
+    files = [one for one in named if names_a_file(one)]
+    if files and len(files) == len(named):
+        return Given(refused=_of_file(files[0]))
     if len(named) < 2:  # one input alone is the question, whatever it is called
         return Given()
     asked = _asked(named)
     more = {one: said or SOME_TEXT for one, said in named.items() if one != asked}
     return Given(more=tuple((one, json.dumps(said)) for one, said in more.items()))
+
+
+def _of_file(name: str) -> Refusal:
+    return Refusal(
+        f"reads a file that its input names (`{name}`), and takes no question as text.",
+        "Name a function that takes the question, `gateval init FILE:FUNCTION` "
+        "(docs/guides/bridges.md); or one that gives the crew a file of the repository.",
+    )
 
 
 def _asked(names: Iterable[str]) -> str:
@@ -198,7 +212,8 @@ def _kicked_off(starts: str, file: str, texts: Mapping[str, str]) -> Iterator[tu
         begun = re.search(rf"{starts}[^;]{{0,200}}?\.kickoff\w*\(", text)
         inline = _INPUTS.match(text, _blanks(text, begun.end())) if begun else None
         if found := [inline[1]] if inline else _INPUTS.findall(text)[:1]:
-            yield from _INPUT_OF_CREW.findall(found[0].replace(", ", ",\n"))
+            for name, *said in _INPUT_OF_CREW.findall(found[0]):
+                yield name, "".join(said)
             return
 
 

@@ -280,7 +280,8 @@ def _classes(path: str, text: str, framework: str) -> Iterator[DeclaredAgent]:
     kinds = {"CrewAI": ((_FLOW, 36), (_CREW_BASE, 34)), "LlamaIndex": ((_WORKFLOW, 22),)}
     for pattern, score in kinds.get(framework, ()):
         for one in pattern.finditer(text):
-            if not _is_given(statement(text, text.rfind("class ", 0, one.start(1)))):
+            body = statement(text, text.rfind("class ", 0, one.start(1)))
+            if not _is_given(body) and not (pattern is _WORKFLOW and _lacks_model(body)):
                 yield DeclaredAgent(path, path, one[1], framework, (one[1], package), score)
 
 
@@ -322,6 +323,16 @@ def _is_given(body: str) -> bool:
     made = _MADE.search(body)
     wanted = re.sub(r"#[^\n]*|\[[^\]]*\]", "", made[1]).split(",") if made else []
     return any("=" not in one and one.strip()[:1] not in {"", "*", "/"} for one in wanted)
+
+
+_OPTIONAL = re.compile(r"\b(llm|model|client|agent|chat_model)\b[^=,]*=\s*None\s*(?:,|$)")
+
+
+def _lacks_model(body: str) -> bool:
+    """Whether what answers is none where a class is not given it, which keeps it as it is."""
+    made = _MADE.search(body)
+    left = _OPTIONAL.findall(made[1]) if made else []
+    return any(re.search(rf"\bself\.\w+\s*=\s*{one}[ \t]*$", body, re.M) for one in left)
 
 
 def _routes(

@@ -6,7 +6,7 @@ import re
 from posixpath import basename, dirname, join, splitext
 
 from gateval.domain.setup.asked_by_words import starting_command
-from gateval.domain.setup.channels import within_platform
+from gateval.domain.setup.channels import speaks_alone, waits_for_platform, within_platform
 from gateval.domain.setup.declared import DeclaredAgent
 from gateval.domain.setup.invocation import Invocation
 from gateval.domain.setup.libraries import OVER_HTTP, is_named
@@ -108,8 +108,15 @@ def declared_program(one: DeclaredAgent, around: RepositoryFiles) -> FoundProgra
         root = dirname(root)
     if setup is None and one.file.endswith(".py"):
         setup = set_up_of_readme(root, around)
+    why = (
+        template_of(one.file, text)
+        or talks_to_page(text)
+        or within_platform(text)
+        or waits_for_platform(text)
+        or speaks_alone(around.models.get(one.file, ()))
+    )
     program = FoundProgram(
-        path=one.path,
+        path=one.file if why and not one.refused else one.path,
         framework=one.framework,
         root=root,
         command=(),
@@ -123,10 +130,7 @@ def declared_program(one: DeclaredAgent, around: RepositoryFiles) -> FoundProgra
         target=one.target(root),
         language="node" if one.file.endswith(NODE_SOURCES) else "python",
         names=(*one.names, basename(root), project_name(root, around), stem),
-        refused=one.refused
-        or template_of(one.file, text)
-        or talks_to_page(text)
-        or within_platform(text),
+        refused=one.refused or why,
     )
     return with_surroundings(program, one.file, around)
 

@@ -111,6 +111,19 @@ def goes_on_without(values: Values, routed: Routed) -> bool:
     return all(_says_how_it_went(values, routed, one) for one in returned)
 
 
+_KEEPS = re.compile(r"(?i)(?:store|save|insert|record|persist|append|add)(?:_\w+)?")
+
+
+def keeps_to_itself(values: Values, routed: Routed) -> bool:
+    """Whether a handler stores something and answers only whether all went well."""
+    own = list(_own(routed.function))
+    keeps = any(_KEEPS.fullmatch(called_by(one)) for one in own if isinstance(one, ast.Call))
+    returned = [one.value for one in own if isinstance(one, ast.Return)]
+    keys = {key for one in returned for key in _keys(values, routed, one)}
+    flags = bool(keys) and keys <= {"success", "ok", "error"}
+    return keeps and flags and all(_says_how_it_went(values, routed, one) for one in returned)
+
+
 def _says_how_it_went(
     values: Values, routed: Routed, value: ast.expr | None, left: int = MOST_STEPS
 ) -> bool:
@@ -213,13 +226,18 @@ def _best(keys: list[str], wanted: tuple[str, ...], asked: str) -> str:
     some = (one for one in dict.fromkeys(keys) if one)
     plain = [one for one in some if one in wanted or not IDENTITY.search(one)]
     plain = [
-        one for one in plain if "error" not in one and one not in {"status", "success", "detail"}
+        one
+        for one in plain
+        if "error" not in one and one not in {"status", "success", "detail", "ok"}
     ]
     named = [one for one in plain if names_one_of(one, wanted)]
     named = [one for one in named if one != asked] or named
     if named:
         return min(named, key=lambda one: wanted.index(one) if one in wanted else len(wanted))
-    return plain[0] if len({*keys}) == 1 and plain else ""
+    alone = len({*keys}) == 1 or not re.search(
+        r"time|count|total|version|model|_at$", "".join(plain)
+    )
+    return plain[0] if len(plain) == 1 and alone else ""
 
 
 def _typed(values: Values, routed: Routed) -> list[str]:

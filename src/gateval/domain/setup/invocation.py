@@ -34,8 +34,9 @@ class Invocation(NamedTuple):
     `begin` comes before it and `begun` is the path of one whose answer is not known, `login` says
     that it wants what a login gives. `form` says that the body is sent as a form, `stream` which
     kind of stream it answers with, `answer` then the key of each event. `env` are variables that
-    its process has to have, as for a key among `headers`. `later` is the file of a handler that
-    answers only that it began. `pieces` says that it streams in a way that is not known,
+    its process has to have, as for a key among `headers`. `later` says of a handler, with its
+    file, that it answers only that it began or how it went. `left` are fields of files that the
+    body may have and does not. `pieces` says that it streams in a way that is not known,
     `shown` are keys of the body whose values a README shows.
     """
 
@@ -59,3 +60,4 @@ class Invocation(NamedTuple):
     later: str = ""
     pieces: bool = False
     shown: tuple[str, ...] = ()
+    left: tuple[str, ...] = ()

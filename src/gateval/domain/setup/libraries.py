@@ -82,6 +82,7 @@ PYTHON = {
     "julep": "Julep",
     "letta": "Letta",
     "browser_use": "Browser Use",
+    "stagehand": "Stagehand",
     "gpt_researcher": "GPT Researcher",
     "qwen_agent": "Qwen-Agent",
     "lagent": "Lagent",

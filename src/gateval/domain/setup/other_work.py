@@ -32,7 +32,8 @@ _OTHER_CALLS = re.compile(
 )
 _STORES = re.compile(
     r"\bvector_?[sS]tores\.(?:create|files|fileBatches|file_batches|upload)\b|\bfiles\.(?:create|upload)\("
-    r"|\.upload_(?:file|blob|fileobj)\(|\.upsert\(|\bfrom_documents\("
+    r"|\.upload_(?:file|blob|fileobj)\(|\.upsert\(|\.save_local\("
+    r"|(?<!InMemoryVectorStore\.)(?<!FAISS\.)\bfrom_documents\("
 )
 _ASKED = re.compile(
     r"\binput\(|Prompt\.ask\(|sys\.(?:stdin|argv)|add_argument\(|process\.(?:stdin|argv)|readline"
@@ -99,7 +100,8 @@ SILENT = Refusal(
 )
 UNSTARTED = Refusal(f"asks a model, but {_LOOKED}.", NAMED)
 UNKNOWN = Refusal(
-    f"is a program, but none here imports a library of models or agents that is known: {_LOOKED}.",
+    "is a program, but none here imports a library of models or agents that is known, so nothing "
+    "tells which of them asks one.",
     NAMED,
 )
 FOREIGN = Refusal(
@@ -195,13 +197,33 @@ def does_other_work(path: str, text: str) -> bool:
     """Whether a program is there to deploy, train, test, migrate, load or draw something, or to
     call an agent that is deployed.
     """
-    if _OTHER_WORK.search(path):
+    if other_work_of(path, text):
         return True
+    draws = bool(_PYTHON_PAGE.search(text)) and not _ROUTED.search(text)
+    return draws or bool(_PAGE.search(text))
+
+
+_UNASKED = "asks a model and is not started unasked, for it"
+
+
+def is_other_work(refused: Refusal | None) -> bool:
+    """Whether a program is refused because it does other work than to answer."""
+    return refused is not None and refused.why.startswith(_UNASKED)
+
+
+def other_work_of(path: str, text: str) -> Refusal | None:
+    """Return why a program is not started that is there to deploy, train, test, migrate or load
+    something, that serves tools, or calls an agent that is deployed; None for any other.
+    """
+    if named := _OTHER_WORK.search(path):
+        word = named[0].strip("/_.-")
+        return Refusal(f"{_UNASKED} is called after other work than to answer (`{word}`).", NAMED)
     if _STORES.search(text) and not _ASKED.search(text):
-        return True
-    if any(one.search(text) for one in (_OTHER_CALLS, _PAGE)):
-        return True
-    return bool(_PYTHON_PAGE.search(text)) and not _ROUTED.search(text)
+        return Refusal(f"{_UNASKED} fills a store, and reads no question.", NAMED)
+    if call := _OTHER_CALLS.search(text):
+        word = call[0].strip("(.")
+        return Refusal(f"{_UNASKED} serves tools, or deploys or calls an agent (`{word}`).", NAMED)
+    return None
 
 
 _WORDS = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")

@@ -27,6 +27,12 @@ def outside_of(path: str, around: RepositoryFiles) -> Refusal | None:
                     f"package: the README has it as a folder of `{top}`.",
                     "Call `gateval init` in the whole repository. " + NAMED,
                 )
+            if _is_apart(module, around):
+                return Refusal(
+                    f"is a part of a larger repository: `{module}`, which {one} imports, is not "
+                    "here, nor what starts it.",
+                    "Call `gateval init` in the whole repository. " + NAMED,
+                )
     return None
 
 
@@ -37,6 +43,17 @@ def _is_here(rest: str, around: RepositoryFiles) -> bool:
     paths = ["/".join(parts[begin:end]) for begin, end in places]
     marked = tuple(f"{path}{mark}" for path in paths for mark in (".py", "/"))
     return any(one.startswith(marked) for one in around.files)
+
+
+_APART = re.compile(r"\w+\.(?:[\w.]+\.)?(?:src|examples?|samples?)\.\w[\w.]*")
+"""How a module is named by folders that no package has."""
+
+
+def _is_apart(module: str, around: RepositoryFiles) -> bool:
+    """Whether a module is named by such folders, and none of the files is it or holds it."""
+    top, _, rest = module.partition(".")
+    above = _APART.fullmatch(module) and not _is_here(rest, around)
+    return bool(above) and not any(one.startswith((f"{top}/", f"{top}.py")) for one in around.files)
 
 
 def _is_above(top: str, around: RepositoryFiles) -> bool:

@@ -64,6 +64,10 @@ DIALOG = Refusal(
     "Write the Agent by hand, with what is typed under `runtime.stdin` "
     "(docs/reference/manifests.md). " + NAMED,
 )
+_SHOWS_FILES = re.compile(r"\bSimpleHTTPRequestHandler\b")
+SHOWN = Refusal(
+    "serves what it made as a page, without end, so that a command of it never answers.", NAMED
+)
 FILLS = Refusal(
     "writes data into its store each time it is started, before it asks a model.",
     "Move that into a program of its own, and name what answers, `gateval init FILE:OBJECT` "
@@ -130,11 +134,13 @@ def begun_by(path: str, method: str = "POST") -> Refusal:
     )
 
 
-def answers_later(file: str, route: str) -> Refusal:
-    """Return why a server cannot be asked whose handler in a file keeps what its agent says."""
+def answers_later(how: str, route: str) -> Refusal:
+    """Return why a server cannot be asked whose answer is elsewhere: `how` says its handler's file
+    and what that does.
+    """
     return Refusal(
-        f"takes the question at `{route.partition('?')[0]}` ({file}) and answers only that it "
-        "began or went well: what its agent says never stands in the response.",
+        f"takes the question at `{route.partition('?')[0]}` {how}, and that never stands in the "
+        "response.",
         NAMED,
     )
 
@@ -160,6 +166,8 @@ def served_otherwise(path: str, text: str, behind: str) -> Refusal | None:
         gives = _OF_TEMPORAL.search(text) and _GIVES_WORK.search(text)
         if gives and not (_ROUTED.search(text) and framework_of(path, text)):
             return TEMPORAL
+        if _SHOWS_FILES.search(text) and "serve_forever(" in text and "do_POST" not in text:
+            return SHOWN
         return AGENT_OS if own else SERVERS if starts_several(text) else None
     if elsewhere := serves_elsewhere(text, behind):
         return elsewhere

@@ -365,9 +365,23 @@ def _entered(entry: re.Match[str], text: str) -> Invocation:
     return Invocation(
         route="/invocations",
         field=field or "prompt",
+        answer=_returned(entry[2]),
         sure=bool(field),
         body=json.dumps(more) if len(more) > 1 else "",
     )
+
+
+_RETURNS = re.compile(
+    r"^[ \t]+return\b[ \t]*(\{\s*[\"'](\w+)[\"'][^{}]{0,400}\}[ \t]*$|[^\n]*)", re.M
+)
+
+
+def _returned(body: str) -> str:
+    """Return the only key of all objects that a handler returns but of errors, "" for none."""
+    inner = re.split(r"^[ \t]+(?:async )?def ", body, maxsplit=1, flags=re.M)[0]
+    found = {key for _, key in _RETURNS.findall(inner) if key not in {"error", "status"}}
+    alone = len(found) == 1 and not re.search(r"\byield\b", inner)
+    return next(iter(found)) if alone else ""
 
 
 def _keys_of(name: str, body: str) -> tuple[list[str], set[str]]:

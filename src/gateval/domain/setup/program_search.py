@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from posixpath import basename, dirname, splitext
 
@@ -35,9 +36,12 @@ from gateval.domain.setup.unasked_programs import (
     handlers_of,
     orchestrated,
     pages_of,
+    passed_over,
+    told_notebook,
     told_page,
     unstarted,
     with_cause,
+    worked_for,
 )
 
 
@@ -103,12 +107,12 @@ def find_programs(
     if asked or found:
         found += _orchestrating(asked, found, around)
     else:
-        found = [*pages_of(around), *azure_functions(known, around), *handlers_of(around)]
-        found = found or programs or unstarted(known, around) or asked_elsewhere(around)
+        found = _unasked(known, programs, around)
     best = max((one.score for one in found if one.refused is None), default=0)
     if 0 < best < _DECLARED + 10 and (page := told_page(found, around)):
         return (page,)
-    if whole := told_workflow(found, around) or orchestrated(found, around):
+    whole = told_workflow(found, around) or orchestrated(found, around)
+    if whole := whole or worked_for(found, around):
         return tuple(whole)
     if told := told_outside(around):
         path, why = told
@@ -140,6 +144,18 @@ def _is_beside(one: FoundProgram) -> bool:
     return one.refused is not None and not is_asked(
         basename(dirname(one.path)) + basename(one.path)
     )
+
+
+def _unasked(
+    known: Mapping[str, str], programs: Sequence[FoundProgram], around: RepositoryFiles
+) -> list[FoundProgram]:
+    """Return what tells why nothing here is asked: a page, a handler, a program of another kind."""
+    found = [*pages_of(around), *azure_functions(known, around), *handlers_of(around)]
+    found = found or [*programs] or unstarted(known, around) or asked_elsewhere(around)
+    found = found or passed_over(around)
+    if notebook := told_notebook(found, around):
+        return [found[0]._replace(path=notebook, refused=NOTEBOOKS)]
+    return found
 
 
 def _without_parts(found: Sequence[FoundProgram], around: RepositoryFiles) -> list[FoundProgram]:
@@ -227,6 +243,7 @@ def _orchestrating(
         reached = near - {one.path}
         told = _is_told(one.path, peers, around, lone=lone, reached=bool(reached))
         told = told or (one.framework in used and _is_told_alone(one.path, peers, near, around))
+        told = told or (bool(near) and _opens_others(around.texts[one.path], peers))
         if asked and ((told and best < _DECLARED) or (not led and reached == set(peers.values()))):
             score = max(score, best + 1)
         serves = one.invocation.route and one.invocation.sure and one.refused is None
@@ -263,6 +280,15 @@ def _is_told(
         return True
     graphs = all(_STATES in around.texts.get(one, "") for one in peers.values())
     return reached and bool(told and (lone or told.words or graphs))
+
+
+_OPENED = re.compile(r"\benter_async_context\(\s*(\w+)[.)]|\b(\w+)\.run_mcp_servers\(\)")
+
+
+def _opens_others(text: str, peers: Mapping[str, str]) -> bool:
+    """Whether a program opens what parts of the agents need, which a bridge opens for one alone."""
+    opened = {name for pair in _OPENED.findall(text) for name in pair if name}
+    return bool(opened - {one.rpartition(":")[2] for one in peers})
 
 
 def _is_told_alone(

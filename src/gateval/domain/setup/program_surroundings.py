@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Container, Iterable, Iterator
 from functools import lru_cache
 from posixpath import basename, dirname, join, normpath
 
@@ -21,7 +21,7 @@ from gateval.domain.setup.program_install import (
 )
 from gateval.domain.setup.repository_files import ENDINGS, RepositoryFiles, is_own
 from gateval.domain.setup.start_command import import_root
-from gateval.domain.setup.variables import ENV_EXAMPLES
+from gateval.domain.setup.variables import ENV_EXAMPLES, told_variables
 
 
 def with_surroundings(program: FoundProgram, path: str, around: RepositoryFiles) -> FoundProgram:
@@ -46,6 +46,7 @@ def with_surroundings(program: FoundProgram, path: str, around: RepositoryFiles)
     told = [program.path, *around.environments.get(program.path, ())]
     read = [*near, *(path for path in [*told, *examples] if path in around.variables)]
     variables = dict.fromkeys(name for other in read for name in around.variables[other])
+    variables |= dict.fromkeys(_told_to_set({"", root, dirname(path)}, near, around))
     variables = {one: None for one in variables if one not in dict(program.invocation.env)}
     given = [around.examples[one] for one in read if one in around.examples]  # the nearest last
     plain = {name: value for one in given for name, value in one.plain.items()}
@@ -76,6 +77,22 @@ _LOGS_IN = re.compile(
 @lru_cache(maxsize=4_096)
 def _logs_in(text: str) -> str:
     return found[0] if (found := _LOGS_IN.search(text)) else ""
+
+
+_SECRET = re.compile(r"(?:KEYS?|TOKEN|SECRET|PASSWORD|CREDENTIALS?|PROJECT|_ID)$")
+
+
+def _told_to_set(
+    folders: Container[str], near: Iterable[str], around: RepositoryFiles
+) -> Iterator[str]:
+    """Yield the variables that the READMEs of folders say to set: secrets and names, which a
+    library may read, and such addresses as files here name.
+    """
+    texts = [around.texts[one] for one in dict.fromkeys(near) if one in around.texts]
+    for path in sorted(around.readmes, key=lambda one: one.count("/")):
+        for name in told_variables(around.readmes[path]) if dirname(path) in folders else ():
+            if _SECRET.search(name) or any(name in text for text in texts):
+                yield name
 
 
 _PLACEHOLDER = re.compile(r"(?:[\w.-]+/)*[\w-]+\.(?:log|txt|md|pdf|docx?|csv|json|ya?ml|html?)")

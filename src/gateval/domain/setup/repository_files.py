@@ -148,7 +148,7 @@ class RepositoryFiles:
             frameworks,
             {path: models_in(text) for path, text in texts.items()},
             {path: _imported(path, text) for path, text in texts.items()},
-            {path: frozenset(_FILE_NAME.findall(text)) for path, text in texts.items()},
+            {path: _names_in(text) for path, text in texts.items()},
             declared(projects, every),
             told_starts(telling, projects, every),
             variables,
@@ -220,6 +220,19 @@ def _imported(path: str, text: str) -> frozenset[str]:
     if path.endswith(".go"):
         return frozenset()
     return frozenset(python_modules(text) if path.endswith(".py") else node_packages(text))
+
+
+_LOOKS_FOR_ENV = re.compile(
+    r"[\"']\.env[\"'](?=.{0,200}?\b(?:is_?file|exists)\()|\b(?:is_?file|exists)\([^()]{0,80}[\"']\.env[\"']",
+    re.S,
+)
+"""How a program reads its variables from a file alone."""
+
+
+def _names_in(text: str) -> frozenset[str]:
+    """Return what in a text may be the names of files that it reads."""
+    env = {".env"} if ".env" in text and _LOOKS_FOR_ENV.search(text) else set()
+    return frozenset({*_FILE_NAME.findall(text), *env})
 
 
 def is_read(path: str, *, examples: bool = False) -> bool:

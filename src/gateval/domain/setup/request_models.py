@@ -18,6 +18,7 @@ from gateval.domain.setup.handler_access import access_of
 from gateval.domain.setup.handler_answers import (
     Told,
     goes_on_without,
+    keeps_to_itself,
     keys_of,
     tells_success_alone,
     told_of,
@@ -51,6 +52,7 @@ _BESIDE = re.compile(
 _CHOOSES = re.compile(r"model|provider|mode$|kind|type$|lang|style|tone|level|format")
 """How fields are called of which not any text will do."""
 
+_OF_FILES = re.compile(r"(?:\w+_)?(?:files?|documents?|attachments?|images?|pdfs?)")
 _NUMBERED = re.compile(r"(conv|conversation|session|thread|chat)_?[iI]d")
 _BEGUN = "gateval-begun"
 _LATER = 8  # what speaks against a handler whose answer is elsewhere
@@ -102,6 +104,7 @@ class Sent:
     bodies: dict[str, Any] = field(default_factory=dict)
     single: dict[str, Any] | None = None
     begun: str = ""
+    left: list[str] = field(default_factory=list)
 
     def fill(self, place: str, value: Any) -> None:
         """Put a value into a place of the path, a mark into that of what was `begun`."""
@@ -125,10 +128,12 @@ def _handled(handler: Handler, posts: Mapping[str, Routed]) -> Iterator[tuple[in
     score = handler.likelihood(asked)
     if asked.field == MESSAGES and handler.speaks_ag_ui(asked):
         asked = Invocation(route=asked.route, preset="ag-ui")
+    later = handler.later and f"({handler.routed.path}) {handler.later}"
     if begun := handler.begun(asked, posts):
-        yield score - 3, handler.after(Handler(handler.values, posts[begun]), asked)
+        first = Handler(handler.values, posts[begun])
+        yield score - 3, handler.after(first, asked)._replace(later=later)
     elif method == "post":
-        yield score, asked._replace(later=handler.routed.path if handler.later else "")
+        yield score, asked._replace(later=later)
     elif "?" in asked.route and asked.field in {*ASKED, "q", "msg"}:
         yield score - 3, asked._replace(method="GET")
 
@@ -210,6 +215,10 @@ class Handler:
             self._by_hand(sent)
         elif model := self.values.model(path, name_of(kind)):
             sent.bodies[one.arg] = sent.single = self.values.fields(model, MOST_STEPS)
+            every = self.values.fields(model, MOST_STEPS, every=True)
+            sent.left += (
+                key for key in every if _OF_FILES.fullmatch(key) and key not in sent.single
+            )
         else:
             self._add_value(sent, one, default, called)
         return True
@@ -301,6 +310,7 @@ class Handler:
             pieces=told.streams and not told.stream,
             form=form,
             body=json.dumps(body if isinstance(body, dict) else {}),
+            left=tuple(sent.left),
         )
 
     def _spoken(self, body: dict[str, Any]) -> str:
@@ -337,18 +347,22 @@ class Handler:
         return (
             score
             - 6 * aside
-            - _LATER * self.later
+            - _LATER * bool(self.later)
             - 2 * (self.told(asked.field).streams + untyped)
             - 3 * place.count(SOME_TEXT)
         )
 
     @cached_property
-    def later(self) -> bool:
-        """Whether it answers only that something began or went well, whose answer is elsewhere."""
-        if _number(keyword_of(self.routed.made, "status_code")) == 202:
-            return True
-        given = (self.values, self.routed)
-        return goes_on_without(*given) or tells_success_alone(*given)
+    def later(self) -> str:
+        """What it answers in place of an answer, which is elsewhere; "" for any other."""
+        status = keyword_of(self.routed.made, "status_code")
+        if _number(status) == 202 or goes_on_without(self.values, self.routed):
+            return "and answers only that it began: its agent works in the background"
+        if keeps_to_itself(self.values, self.routed):
+            return "and answers only whether it went well: it stores what its agent says"
+        if tells_success_alone(self.values, self.routed):
+            return "and answers only whether it went well: what its agent says goes elsewhere"
+        return ""
 
     def begun(self, asked: Invocation, posts: Collection[str]) -> str:
         """Return the path of `posts` that makes what a number of this request names, so that it has

@@ -160,6 +160,9 @@ def _said_of_request(asked: Invocation) -> Iterator[str]:
         yield (f"How it takes a question is not clear from its text: it gets it {where}.")
     if filled := _filled_in(asked):
         yield (f"Its request needs more, which is filled in by type alone: {filled}.")
+    if asked.left:
+        named = ", ".join(f"`{one}`" for one in asked.left)
+        yield (f"Its request may have {named} too, left out here: add some if the answer is of it.")
     for name, value in asked.env:
         headers = ", ".join(one for one, text in asked.headers if text.endswith(value))
         yield (f"It wants a key in the header {headers}: the same stands there and in {name}.")
@@ -173,7 +176,10 @@ def _said_of_request(asked: Invocation) -> Iterator[str]:
 
 
 def _said_of_needs(program: FoundProgram) -> Iterator[str]:
-    """Yield what has to be there beside it."""
+    """Yield what it is given, and what has to be there beside it."""
+    if program.more and program.target:
+        given = ", ".join(f"`{name}`" for name, _ in program.more)
+        yield f"Its first fixture gives {given} too: see that they are what you mean."
     for address in program.asks[:MOST_NAMED]:
         yield f"It asks a server at {address}: name what starts that under runtime.services."
     for absent, example in program.absent[:MOST_NAMED]:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from posixpath import basename
 
-from gateval.domain.setup.channels import channel_of, no_bridge
+from gateval.domain.setup.channels import channel_of, no_bridge, worked_by
 from gateval.domain.setup.declared import leads
 from gateval.domain.setup.found_programs import program_of
 from gateval.domain.setup.libraries import is_bridged, is_named, is_unbridged
@@ -20,6 +21,7 @@ from gateval.domain.setup.other_work import (
     Refusal,
     does_other_work,
     names_other_work,
+    other_work_of,
     page_of,
     template_of,
 )
@@ -32,7 +34,7 @@ from gateval.domain.setup.platforms import (
     is_handler,
 )
 from gateval.domain.setup.program import FoundProgram, is_asked, streams_only
-from gateval.domain.setup.repository_files import RepositoryFiles
+from gateval.domain.setup.repository_files import RepositoryFiles, is_own
 from gateval.domain.setup.server_actions import server_action_of
 from gateval.domain.setup.told_starts import NODE_SOURCES
 from gateval.domain.setup.typed_choices import why_unread
@@ -169,6 +171,23 @@ def orchestrated(programs: Sequence[FoundProgram], around: RepositoryFiles) -> l
     return []
 
 
+def worked_for(programs: Sequence[FoundProgram], around: RepositoryFiles) -> list[FoundProgram]:
+    """Return the work of a platform that asks all of several equal agents of Python, of which none
+    leads: they are its parts.
+    """
+    asked = [one for one in programs if one.refused is None]
+    best = max((one.score for one in asked), default=0)
+    peers = {one.told: one.path for one in asked if one.score >= best - 1}
+    python = all(one.target and one.language == "python" for one in asked)
+    if len(peers) < 2 or not python or any(leads(one.rpartition(":")[2]) for one in peers):
+        return []
+    for path in _likeliest(around.texts, around):
+        why = worked_by(around.texts[path])
+        if why and {*peers.values()} <= {*around.reach.from_(path)} - {path}:
+            return [program_of(path, asked[0].framework, around)._replace(refused=why)]
+    return []
+
+
 def _without_bridge(program: FoundProgram, around: RepositoryFiles) -> Refusal | None:
     """Return that there is no bridge for the library that a program of Python, or a file near it,
     imports.
@@ -226,6 +245,31 @@ def _own_way(text: str) -> Refusal | None:
 def _works_for_others(text: str) -> Refusal | None:
     why = host_of(text, beside=True)
     return PLATFORM if why and "a page of" in why.why and is_handler(text) else why
+
+
+def passed_over(around: RepositoryFiles) -> list[FoundProgram]:
+    """Return the program that does other work than to answer, those first that people are told to
+    start, where one asks a model and nothing else was found.
+    """
+    last = len(around.told)
+    for path in sorted(
+        (one for one in around.texts if is_named(around.framework(one))),
+        key=lambda one: (around.told[one].place if one in around.told else last, one),
+    ):
+        if around.starts(path) and (why := other_work_of(path, around.texts[path])):
+            return [program_of(path, around.framework(path), around)._replace(refused=why)]
+    return []
+
+
+def told_notebook(found: Sequence[FoundProgram], around: RepositoryFiles) -> str:
+    """Return the notebook that a README names where no program was found that is started, "" for
+    none.
+    """
+    if not found or any(one.refused != UNSTARTED for one in found):
+        return ""
+    readme = "\n".join(around.readmes.values())
+    books = sorted(one for one in around.files if one.endswith(".ipynb") and is_own(one))
+    return next((one for one in books if basename(one) in readme), "")
 
 
 def unstarted(known: Mapping[str, str], around: RepositoryFiles) -> list[FoundProgram]:

@@ -8,17 +8,21 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
+from functools import lru_cache
 from posixpath import dirname, join, normpath
 from typing import NamedTuple
 
 from gateval.domain.strict_json import value_at
 
 ENV_EXAMPLES = (
-    ".env.example", ".env.sample", ".env.template", ".env.dist", ".env.local.example",
-    ".env.example.local", ".env.local.sample", ".env.local.template", "env.example", "env.sample",
-    "env.template", "env.TEMPLATE", "example.env", ".example.env", "sample.env", "template.env",
-)  # fmt: skip
+    *(f".env.{kind}" for kind in ("example", "sample", "template", "dist")),
+    *(f".env.local.{kind}" for kind in ("example", "sample", "template")),
+    *(f"{start}env.{kind}" for start in (".", "") for kind in ("TEMPLATE", "EXAMPLE")),
+    *("env.example", "env.sample", "env.template", "template.env", "example.env", "sample.env"),
+    *("env_template.txt", "env_example.txt", ".env-example", ".env_example", ".example.env"),
+    ".env.example.local",
+)
 """Files that list what has to be set."""
 
 _READ = re.compile(
@@ -32,10 +36,37 @@ _GIVEN = re.compile(
     r"(?:OPENAI|ANTHROPIC|GEMINI|OPENROUTER|AZURE_OPENAI)_"
     r"(?:(?!\w*(?:DEPLOYMENT|ASSISTANT|VECTOR|STORE|AGENT|PROMPT_ID|API_VERSION))\w*)|GOOGLE_(?:API_KEY|GEMINI_\w+|GENAI_\w+)"
     r"|(?:LANGSMITH|LANGCHAIN|LANGFUSE|OTEL|NEXT_PUBLIC|VERCEL|NODE|PYTHON|LOG|DEBUG)_?\w*"
-    r"|GITHUB_(?!\w*(?:TOKEN|PAT|SECRET|KEY)$)\w*"
+    r"|GITHUB(?!\w*(?:TOKEN|PAT|SECRET|KEY)$)_?\w*"
     r"|PORT|HOST|HOME|PATH|USER|PWD|TMPDIR|CI|SHELL|ENV|LANG|TZ|MODEL"
 )
 """What the gate sets itself, what is only for tracing, and what is no matter of the agent's."""
+
+
+WITHHELD = frozenset({"GITHUB_TOKEN", "GH_TOKEN"})
+"""Variables that agents never get: in CI they hold the token of the job."""
+
+
+def handed_on(names: Iterable[str]) -> list[str]:
+    """Return the variables that an agent may get."""
+    return [one for one in names if one not in WITHHELD]
+
+
+def said_of_variables(names: Sequence[str], environ: Container[str], config: str) -> Iterator[str]:
+    """Yield what a person has to know of the variables that an agent reads; `environ` has those
+    that are set, and `config` is the path of the gate config.
+    """
+    if handed := handed_on(names):
+        missing = ", ".join(one for one in handed if one not in environ)
+        said = f" Not set here: {missing}." if missing else ""
+        yield (
+            f"It reads {', '.join(handed)}. Agents get those alone which "
+            f"policy.candidateEnv names: {config} has a line for that.{said}"
+        )
+    if withheld := ", ".join(one for one in names if one in WITHHELD):
+        yield (
+            f"It reads {withheld}, which no agent gets, for in CI it is the job's own: let it read "
+            "a variable of another name, and name that in policy.candidateEnv."
+        )
 
 
 def variables_of(text: str, *, example: bool = False) -> tuple[str, ...]:
@@ -53,6 +84,20 @@ PRIVATE = re.compile(
 """Names of variables that hold a secret, an address or somebody's own name: in them anything will
 do, to see whether an agent can be asked.
 """
+
+_TOLD = re.compile(
+    r"(?:^[ \t>*+-]*(?:\d+\.[ \t]+)?(?:export[ \t]+|set[ \t]+|\$env:|[\"'])?|`|\bexport[ \t]+)"
+    r"([A-Z][A-Z0-9]*_[A-Z0-9_]+)(?=[ \t]*=|[`\"'])(?![^\n]{0,200}\b[Oo]ptional)",
+    re.M,
+)
+
+
+@lru_cache(maxsize=256)  # many agents of one repository
+def told_variables(readme: str) -> tuple[str, ...]:
+    """Return the secrets, addresses and names of somebody's own that people are told to set."""
+    names = (one for one in _TOLD.findall(readme) if PRIVATE.search(one))
+    return tuple(dict.fromkeys(one for one in names if not _GIVEN.fullmatch(one)))
+
 
 _VALUE = re.compile(
     r"^[ \t]*(?:export )?(?P<name>[A-Z][A-Z0-9_]+)[ \t]*=[ \t]*"
