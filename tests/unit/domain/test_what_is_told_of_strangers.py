@@ -291,7 +291,9 @@ async def desk(asked: Asked):
 def test_a_server_that_stores_its_answer_and_says_only_how_it_went_is_refused() -> None:
     first, *_ = found({"main.py": KEPT.format(keeps="store_message(made)")})
     assert first.refused
-    assert "answers only whether it went well: it stores what its agent says" in first.refused.why
+    assert (
+        "answers only whether it went well: what its agent says goes elsewhere" in first.refused.why
+    )
     first, *_ = found({"main.py": KEPT.format(keeps="print(made)")})
     assert first.refused
     assert "went well: what its agent says goes elsewhere" in first.refused.why

@@ -87,12 +87,6 @@ _GOES = re.compile(
 """How keys are called that say how it went, or what the work is called."""
 
 
-def tells_success_alone(values: Values, routed: Routed) -> bool:
-    """Whether a handler answers whether it went well, and no more: the answer goes to a store."""
-    keys = keys_of(values, routed)
-    return bool(keys) and {*keys} <= {"success", "ok", "succeeded"}
-
-
 def goes_on_without(values: Values, routed: Routed) -> bool:
     """Whether a handler starts something and answers at once only how that went: a status, or the
     number of the work.
@@ -115,13 +109,15 @@ _KEEPS = re.compile(r"(?i)(?:store|save|insert|record|persist|append|add)(?:_\w+
 
 
 def keeps_to_itself(values: Values, routed: Routed) -> bool:
-    """Whether a handler stores something and answers only whether all went well."""
+    """Whether a handler answers only whether it went well: what its agent says goes elsewhere."""
+    keys = {*keys_of(values, routed)}
+    if not keys or keys - {"success", "ok", "succeeded", "error"}:
+        return False
     own = list(_own(routed.function))
     keeps = any(_KEEPS.fullmatch(called_by(one)) for one in own if isinstance(one, ast.Call))
     returned = [one.value for one in own if isinstance(one, ast.Return)]
-    keys = {key for one in returned for key in _keys(values, routed, one)}
-    flags = bool(keys) and keys <= {"success", "ok", "error"}
-    return keeps and flags and all(_says_how_it_went(values, routed, one) for one in returned)
+    plain = all(_says_how_it_went(values, routed, one) for one in returned)
+    return "error" not in keys or (keeps and plain)
 
 
 def _says_how_it_went(

@@ -20,7 +20,6 @@ from gateval.domain.setup.handler_answers import (
     goes_on_without,
     keeps_to_itself,
     keys_of,
-    tells_success_alone,
     told_of,
 )
 from gateval.domain.setup.handler_routes import Routed, routes_of
@@ -359,8 +358,6 @@ class Handler:
         if _number(status) == 202 or goes_on_without(self.values, self.routed):
             return "and answers only that it began: its agent works in the background"
         if keeps_to_itself(self.values, self.routed):
-            return "and answers only whether it went well: it stores what its agent says"
-        if tells_success_alone(self.values, self.routed):
             return "and answers only whether it went well: what its agent says goes elsewhere"
         return ""
 
