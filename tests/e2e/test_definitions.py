@@ -142,3 +142,46 @@ def test_what_a_template_lacks_of_an_agent_is_told(repo: Repo) -> None:
     ran = gateval(repo, "run", "code-reviewer.eval")
     assert ran.returncode == 1, ran.stdout + ran.stderr
     assert "the Agent has no `agent.model`" in " ".join(ran.stdout.split())
+
+
+def test_what_an_eval_may_target_is_listed(repo: Repo) -> None:
+    """With what starts it, or why nothing does; nobody has to guess a name."""
+    repo.delete(CONFIG)
+    for path, text in {
+        ".cursor/agents/tester.md": "---\nname: tester\n---\nTest.\n",
+        ".cursor/agents/writer.md": "---\nname: writer\n---\nWrite.\n",
+        ".codex/config.toml": 'model = "gpt-5"\n',
+    }.items():
+        repo.write(path, text)
+    repo.commit()
+    listed = gateval(repo, "get", "agents").stdout
+    own, _, others = listed.partition("In files of other tools; an Eval names one in `targetAgent`")
+    assert "code-reviewer" in own
+    assert "test-runner" not in own
+    rows = [line.split() for line in others.splitlines()]
+    assert ["codex", "codex", ".codex/config.toml"] in rows
+    assert ["test-runner", "claude", ".claude/agents/test-runner.md"] in rows
+    assert "tester (.cursor/agents/tester.md:1): " in others
+    assert others.count("Say in .github/gateval.yml") == 1
+    told = {
+        one["name"]: one for one in json.loads(gateval(repo, "get", "agents", "-o", "json").stdout)
+    }
+    assert told["codex"]["startedBy"] == "codex"
+    assert told["tester"]["phase"] == "Cannot Start"
+    assert "Cursor's command line takes no address" in told["tester"]["why"]
+    assert told["code-reviewer"]["phase"] == "Pending"
+    assert "phase: Cannot Start" in gateval(repo, "get", "agent", "tester").stdout
+    files = gateval(repo, "closure", "test-runner").stdout
+    assert ".claude/agents/test-runner.md" in files
+
+
+def test_a_mapping_that_fits_nothing_is_told_beside_what_cannot_start(repo: Repo) -> None:
+    repo.write(".cursor/agents/code-reviewer.md", "---\nname: tester\n---\nTest.\n")
+    repo.write("evals/tester.yaml", (repo.path / "evals/code-reviewer.yaml").read_text()
+               .replace("code-reviewer", "tester"))  # fmt: skip
+    repo.write(CONFIG, "agents: [{match: .cursor/agent/*.md, runtime: {type: model}}]\n")
+    repo.commit()
+    ran = gateval(repo, "validate")
+    assert ran.returncode == 2
+    assert 'The Agent "tester" cannot be started' in ran.stdout
+    assert '".cursor/agent/*.md" fits no definition' in ran.stdout

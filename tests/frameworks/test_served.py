@@ -60,8 +60,10 @@ def test_a_server_of_their_own_package_answers(kind: str, tmp_path: Path) -> Non
     asked(tmp_path, [str(python), "serve.py", kind, "{port}"], SERVED[kind])
 
 
-def test_a_route_of_the_ai_sdk_answers(tmp_path: Path) -> None:
+@pytest.mark.parametrize("more", [[], ["plain"]], ids=["messages", "text"])
+def test_a_route_of_the_ai_sdk_answers(tmp_path: Path, more: list[str]) -> None:
     need_frameworks()
     modules = FRAMEWORKS / "vercel-ai"
     tools = (PROGRAMS, modules / "node_modules")  # seen, also where the clone lies in /tmp
-    asked(tmp_path, ["node", "aisdk.mjs", "{port}", str(modules)], "{preset: aisdk}", *tools)
+    command = ["node", "aisdk.mjs", "{port}", str(modules), *more]
+    asked(tmp_path, command, "{preset: aisdk}", *tools)

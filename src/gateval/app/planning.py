@@ -157,7 +157,9 @@ def validate_manifests(paths: Sequence[Path]) -> int:
         *missing_interpreters(snapshot.catalogue, shutil.which),
         *(one.problem for one in shown),
     )
-    told = () if snapshot.problems else found
+    # A mapping that fits nothing may be why an agent cannot be started.
+    unfit = [w for w in snapshot.catalogue.passed_over if w.place.file == GATE_CONFIG_PATH]
+    told = unfit if snapshot.problems else found
     warnings = sort_problems((*told, *_unread(repository, snapshot)))
     for line in _lines([w for w in warnings if _concerns(w, wanted)]):
         print(f"warning: {plain_line(line, LINE_LIMIT)}")
@@ -266,7 +268,8 @@ def show_closure(name: str, *, head: str | None, as_json: bool) -> int:
     snapshot = survey(repository, registries(), revision)
     from gateval.domain.planning.selection import refuse_names
 
-    agents = {one.name: one for one in snapshot.catalogue.agents}
+    catalogue = snapshot.catalogue
+    agents = {one.name: one for one in (*catalogue.untargeted, *catalogue.agents)}
     refuse_names("Agent", [name], [*agents])
     from gateval.domain.planning.change import inventory  # which knows plans
 
@@ -320,7 +323,7 @@ def names_here(kind: str) -> tuple[str, ...]:
     except GatevalError:
         return ()
     found = {
-        "agents": [one.name for one in catalogue.agents],
+        "agents": [one.name for one in (*catalogue.agents, *catalogue.untargeted)],
         "evals": [one.name for one in catalogue.evals],
         "fixtures": [one.name for one in catalogue.fixtures],
         "calibrations": [one.name for one in catalogue.calibrations],

@@ -24,6 +24,7 @@ from gateval.domain.history.status import (
     EvalStatus,
     Present,
     agent_rows,
+    definition_rows,
     fixture_rows,
     newest_runs,
     shown,
@@ -184,7 +185,10 @@ _KINDS: Mapping[str, Callable[[LocalHistory, str | None], list[dict[str, JsonVal
     "evals": _evals,
     "benchmarks": partial(_evals, kind="Benchmark"),
     "experiments": partial(_evals, kind="Experiment"),
-    "agents": lambda here, _: agent_rows(here.snapshot.catalogue, statuses(here)),
+    "agents": lambda here, _: [
+        *agent_rows(here.snapshot.catalogue, statuses(here)),
+        *definition_rows(here.snapshot.catalogue),
+    ],
     "fixtures": lambda here, _: fixture_rows(here.snapshot.catalogue, statuses(here)),
     "calibrations": lambda here, _: calibration_rows(
         here.snapshot.catalogue, known_agreements(here.runs, here.snapshot), binding(here.snapshot)

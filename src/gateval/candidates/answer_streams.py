@@ -225,12 +225,13 @@ def _told(value: JsonValue) -> str:
 def _aisdk(items: Iterable[StreamItem]) -> str:
     """The text of the last step that has some (AI SDK, data stream and UI message stream)."""
     text = last = ""
-    ended = False
+    ended = known = False
     for item in items:
         name, value = item.name, item.value
         if not isinstance(value, dict):
             ended = ended or value == _DONE  # what a program writes itself has no `finish`
             continue
+        known = True
         kind = string_of(value, "type") or name
         if kind == "error":
             raise StreamError(_told(value.get("errorText")))
@@ -244,8 +245,16 @@ def _aisdk(items: Iterable[StreamItem]) -> str:
                 raise StreamError(f"a piece of its text is none: {quote(beginning(str(delta)))}")
             text += delta
         ended = ended or kind == "finish"
+    if not (known or ended):
+        raise StreamError(_NO_PARTS)
     return _ended(text or last, ended=ended)
 
+
+_NO_PARTS = (
+    "it has no event or part of an AI SDK stream (`toUIMessageStreamResponse`), though it may have "
+    "broken off before the first. If the server answers with text (`toTextStreamResponse`), add "
+    "`response: {}`; if with JSON, `response: {output: $.text}` with the path of its answer"
+)
 
 _SAID = {"response.output_text.delta", "response.refusal.delta"}
 

@@ -418,6 +418,8 @@ def read_response(paths: Response, body: bytes, kind: str | None = None) -> Prog
     shown = quote(beginning(body[:400].decode("utf-8", "replace")))
     try:
         if isinstance(paths, HttpResponseOptions) and paths.stream is not None:
+            if paths.stream == "aisdk" and _is_plain(body, kind):
+                return claimed_answer(body.decode("utf-8", "replace").strip(), "it", None, None)
             text = read_stream(paths.stream, body, paths.output, join=paths.join)
             return claimed_answer(text, "the final message of the stream", None, None)
         refuse_stream(body, "program" if kind is None else "server", kind or "")
@@ -435,6 +437,17 @@ def read_response(paths: Response, body: bytes, kind: str | None = None) -> Prog
         raise ClaimError(f"it is no JSON ({error}){described}: {shown}")
     trace, usage = _claim(paths.trace, document), _claim(paths.usage, document)
     return claimed_answer(output, f"the value at `{paths.output}`", trace, usage)
+
+
+def _is_plain(body: bytes, kind: str | None) -> bool:
+    """Whether a server of the AI SDK sends the text alone (`toTextStreamResponse`), which its pages
+    read so: declared as plain text, as its first data stream is, too, and no stream. An empty one
+    is what it makes of an error.
+    """
+    lines = _BREAK.split(body.decode("utf-8", "replace").removeprefix("\ufeff"))
+    written = [one for line in lines if (one := line.strip())]
+    parts = written and (_PART.fullmatch(written[0]) or _FIELD.match(written[0]))
+    return kind == "text/plain" and bool(written) and not parts
 
 
 def _claim(path: str | None, document: JsonValue) -> JsonValue:

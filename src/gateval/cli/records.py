@@ -187,7 +187,8 @@ def get(kind: str, name: str | None, form: str, *, fetch: bool) -> int:
     """Show how things stand, by the newest run that is known: in CI, or in this clone.
 
     KIND is evals, benchmarks, experiments, agents, fixtures or calibrations; with NAME, that one
-    with all details. An Eval is Pending before its first run, Running, Passed, Failed, or Stale
+    with all details. Agents are also those in files of other tools, with what starts them or why
+    nothing does. An Eval is Pending before its first run, Running, Passed, Failed, or Stale
     when its Agent has changed since; a run of a benchmark is active, completed, cancelled, failed
     or timed_out.
     """

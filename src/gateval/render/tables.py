@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from itertools import takewhile
 
 from pydantic import JsonValue
 
@@ -17,11 +18,55 @@ STYLES = {"Failed": "red", "Fail": "red", "Error": "yellow", "Stale": "yellow", 
 
 
 def render_rows(kind: str, rows: Sequence[Row], screen: Screen, *, wide: bool) -> str:
-    """Return all rows of a kind as one table; a sentence where there are none."""
+    """Return all rows of a kind as one table; a sentence where there are none. Agents in files of
+    other tools that no Eval targets (`file`) are a second one.
+    """
     page = TerminalReport(screen)
+    others = [row for row in rows if kind == "agents" and "file" in row]
+    rows = [row for row in rows if row not in others] if others else rows
     if not rows:
-        page.line(f"There are no {kind} here.")
-        return page.text()
+        page.line(f"There are no {kind} here{' that an Eval targets' if others else ''}.")
+    else:
+        _rows(page, kind, rows, wide=wide)
+    if others:
+        _definitions(page, others)
+    return page.text()
+
+
+def _definitions(page: TerminalReport, rows: Sequence[Row]) -> None:
+    """Add what an Eval may target besides: each name, what starts it, and its file."""
+    page.line("In files of other tools; an Eval names one in `targetAgent`:")
+    started = [row for row in rows if "why" not in row]
+    columns = (_NAME, ("STARTED BY", _key("startedBy")), ("FILE", _key("file")))
+    if started:
+        titles = [title for title, _ in columns]
+        page.table(titles, [([cell(row) for _, cell in columns], "") for row in started])
+    alike: dict[str, list[tuple[str, str]]] = {}
+    for row in rows:
+        if why := _text(row.get("why", "")):
+            name = f"{_text(row['name'])} ({_text(row['place'])})"
+            alike.setdefault(why[-_END:], []).append((name, why))
+    for told in alike.values():
+        end = _shared_end([why for _, why in told])
+        for name, why in told:
+            page.line(f"{name}: {why.removesuffix(end).strip()}", hang=2)
+        if end:
+            page.line(end)
+
+
+_END = 30
+"""Characters by which reasons that end alike are known."""
+
+
+def _shared_end(texts: Sequence[str]) -> str:
+    """Return the whole sentences that several texts end with, to be said once."""
+    ends = zip(*(reversed(one) for one in texts), strict=False) if len(texts) > 1 else ()
+    end = "".join(signs[0] for signs in takewhile(lambda signs: len({*signs}) == 1, ends))[::-1]
+    _, found, sentences = end.partition(". ")
+    return sentences if found else ""
+
+
+def _rows(page: TerminalReport, kind: str, rows: Sequence[Row], *, wide: bool) -> None:
     columns = [*_COLUMNS[kind], *(_WIDE[kind] if wide else ())]
     # The style is for the last cell, so the state stands there, except where more is asked for.
     page.table(
@@ -29,7 +74,6 @@ def render_rows(kind: str, rows: Sequence[Row], screen: Screen, *, wide: bool) -
         [([cell(row) for _, cell in columns], _style(columns[-1][1](row))) for row in rows],
         spare=() if wide else _SPARE,
     )
-    return page.text()
 
 
 def render_one(row: Row, screen: Screen) -> str:

@@ -2,7 +2,7 @@
 import { createServer } from "node:http";
 import { createRequire } from "node:module";
 
-const [, , port, modules] = process.argv;
+const [, , port, modules, plain] = process.argv;
 const need = createRequire(`${modules}/`);
 const { convertToModelMessages, streamText } = need("ai");
 const { MockLanguageModelV3, simulateReadableStream } = need("ai/test");
@@ -27,5 +27,7 @@ createServer(async (request, response) => {
   const { messages } = JSON.parse(Buffer.concat(parts));
   const told = await convertToModelMessages(messages);
   if (!JSON.stringify(told).includes("order 7")) throw new Error("nothing was asked");
-  streamText({ model, messages: told }).pipeUIMessageStreamToResponse(response);
+  const answer = streamText({ model, messages: told });
+  if (plain) answer.pipeTextStreamToResponse(response);
+  else answer.pipeUIMessageStreamToResponse(response);
 }).listen(Number(port), "127.0.0.1");

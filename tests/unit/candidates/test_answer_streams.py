@@ -10,6 +10,7 @@ import pytest
 from pydantic import JsonValue
 
 from gateval.candidates.answer_streams import STREAMS, StreamError, read_stream
+from gateval.candidates.contract import ClaimError, read_response
 from gateval.candidates.options import HttpResponseOptions
 
 
@@ -424,3 +425,31 @@ def test_no_half_of_a_secret_is_shown() -> None:
         with pytest.raises(StreamError) as caught:
             read_stream("sse", body, "$.t", join=True)
         assert SECRET in str(caught.value) or "pw-" not in str(caught.value)
+
+
+@pytest.mark.parametrize("kind", ["text/plain", "text/plain; charset=utf-8"])
+def test_text_of_an_ai_sdk_server_is_its_answer(kind: str) -> None:
+    """`toTextStreamResponse()` has no events and no end, and its pages read it so."""
+    response = HttpResponseOptions(stream="aisdk")
+    media = kind.partition(";")[0]
+    assert read_response(response, "It is\n\nlate: 5 °C.\n".encode(), media).output == (
+        "It is\n\nlate: 5 °C."
+    )
+    assert read_response(response, AI_PARTS, media).output == "It is on its way."
+    assert read_response(response, AI_EVENTS, media).output == "It is on its way."
+
+
+@pytest.mark.parametrize(
+    ("body", "kind", "said"),
+    [
+        (b"It is late.", "", r"no event or part of an AI SDK stream .*`response: \{\}`"),
+        (b"<html>Sign in</html>", "text/html", "no event or part"),
+        (b'{"text": "It is late."}', "application/json", r"output: \$\.text"),
+        (b" \n", "text/plain", "broken off"),
+        (AI_PARTS[:60], "text/plain", "broke off|no part"),
+        (AI_EVENTS[:60], "text/plain", "broke off|no JSON"),
+    ],
+)
+def test_what_is_no_stream_of_the_ai_sdk_is_said(body: bytes, kind: str, said: str) -> None:
+    with pytest.raises(ClaimError, match=said):
+        read_response(HttpResponseOptions(stream="aisdk"), body, kind)

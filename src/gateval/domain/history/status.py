@@ -6,6 +6,7 @@ The names of the fields are those of the document behind `pai.io/v1`.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from enum import StrEnum
 
@@ -14,7 +15,7 @@ from pydantic.alias_generators import to_camel
 
 from gateval.domain.base import Value
 from gateval.domain.history.run_record import FixtureMark, RunEval, RunRecord, newest_of
-from gateval.domain.manifests.agent import MODEL_RUNTIME
+from gateval.domain.manifests.agent import MODEL_RUNTIME, RuntimeSpec
 from gateval.domain.manifests.catalogue import Catalogue, select_fixtures
 from gateval.domain.results.results import RunStatus
 from gateval.domain.text import show_score, show_score_in_full
@@ -239,6 +240,61 @@ def agent_rows(catalogue: Catalogue, statuses: Sequence[EvalStatus]) -> list[Sta
         }
         rows.append({key: one for key, one in row.items() if one not in ("", [])})
     return rows
+
+
+UNSTARTABLE = "Cannot Start"
+"""The phase of a definition that the gate cannot start; `why` says why."""
+
+
+def definition_rows(catalogue: Catalogue) -> list[StatusRow]:
+    """Return each Agent in files of other tools that no Eval targets, with its file and what starts
+    it, or why nothing does.
+    """
+    why = {one.name: one.problem for one in reversed(catalogue.unusable)}
+    rows: list[StatusRow] = []
+    for agent in catalogue.untargeted:
+        problem, place = why.pop(agent.name, None), agent.place
+        runtime = agent.spec.runtime
+        row: StatusRow = {
+            "name": agent.name,
+            "phase": UNSTARTABLE if problem else "No Eval",
+            "runtime": "" if problem else runtime.type if runtime else MODEL_RUNTIME,
+            "startedBy": "" if problem else _started_by(runtime),
+            "why": problem.message if problem else "",
+            "models": list(agent.spec.models),
+            "file": place.file,
+            "place": f"{place.file}:{place.line}",
+        }
+        rows.append({key: one for key, one in row.items() if one not in ("", [])})
+    targets = {one.target_agent for one in catalogue.evals}
+    for name, problem in sorted(why.items()):
+        if catalogue.agent(name) is None and name not in targets:
+            place, file = problem.place, problem.place.file
+            rows.append(
+                {
+                    "name": name,
+                    "phase": UNSTARTABLE,
+                    "why": problem.message,
+                    "file": file,
+                    "place": f"{file}:{place.line}",
+                }
+            )
+    return rows
+
+
+def _started_by(runtime: RuntimeSpec | None) -> str:
+    """Return what starts an agent, in a word or two: a program, the bridge, a server, the loop."""
+    if runtime is None or runtime.type == MODEL_RUNTIME:
+        return "the gate's own loop"
+    if runtime.bridge:
+        return f"the bridge, {runtime.options.get('target', '')}"
+    words = runtime.command
+    told = _EXEC.findall(words[2]) if words[1:2] == ("-c",) else []
+    return str(told[-1]) if told else next(iter(words), runtime.type)
+
+
+_EXEC = re.compile(r"\bexec ([A-Za-z/][\w./-]*)")
+"""The program that a line of a shell becomes."""
 
 
 def fixture_rows(catalogue: Catalogue, statuses: Sequence[EvalStatus]) -> list[StatusRow]:

@@ -119,6 +119,13 @@ class Catalogue:
         return replace(self, agents=(*self.agents, *added)) if added else self
 
     @property
+    def untargeted(self) -> tuple[Agent, ...]:
+        """The Agents of other tools' files that no Eval targets, startable or not, by name."""
+        names = sorted({one.name for one in self.found} - self._agents.keys())
+        first = by_name(self.found)
+        return tuple(first[name] for name in names)
+
+    @property
     def needed_problems(self) -> tuple[Problem, ...]:
         """Why Agents of other tools' files cannot be started that Evals target."""
         targets = {one.target_agent for one in self.evals if self.agent(one.target_agent) is None}

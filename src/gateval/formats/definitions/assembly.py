@@ -8,7 +8,7 @@ keep such files without knowing the gate.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from pydantic import JsonValue
 
@@ -30,7 +30,7 @@ from gateval.formats.definitions.base import (
     DefinitionUnreadable,
     Files,
 )
-from gateval.formats.definitions.coding_agents import MAP, PROGRAMS, started_by
+from gateval.formats.definitions.coding_agents import MAP, MAP_PROGRAM, PROGRAMS, started_by
 from gateval.formats.definitions.registry import DefinitionFormat, format_of
 from gateval.formats.native.agent import read_runtime
 from gateval.formats.native.written import canonical
@@ -51,7 +51,7 @@ def gather(pending: Sequence[Pending], around: GatheringContext) -> Gathered:
             known[one.path] = found
             kinds.setdefault(found.kind, []).append(one.path)
     files = Files(around, kinds)
-    assembly = _Assembly(files)
+    assembly = _Assembly(files, known)
     for path, each in known.items():
         if each.reader:
             assembly.add(path, each)
@@ -76,10 +76,10 @@ def _unfit(
 class _Assembly:
     """Grows definition by definition."""
 
-    def __init__(self, files: Files) -> None:
+    def __init__(self, files: Files, known: Mapping[str, DefinitionFormat]) -> None:
         self.agents: dict[str, Agent] = {}
         self.unusable: list[Broken] = []
-        self._files = files
+        self._files, self._known = files, known
         self._shared: set[tuple[str, str]] = set()
         self._read: list[str] = []
 
@@ -96,21 +96,30 @@ class _Assembly:
             return
         self._read.append(path)
         for one in definitions:
-            if each.shared and (each.kind.partition("-rules")[0], one.root) in self._shared:
+            team = (each.kind.partition("-rules")[0], one.root)
+            if each.shared and team in self._shared:
                 continue
             if each.shared:
-                self._shared.add((each.kind.partition("-rules")[0], one.root))
-            self._take(source, one)
+                self._shared.add(team)
+            self._take(source, one, self._alike(each, one) if each.shared else ())
+
+    def _alike(self, each: DefinitionFormat, one: Definition) -> Iterator[str]:
+        """Yield the files of an agent that each say the same one: a mapping may name any."""
+        for path in one.files:
+            kin = self._known.get(path)
+            if kin and kin.shared and kin.kind.startswith(each.kind.partition("-rules")[0]):
+                yield path
 
     def _broken(self, name: str, problem: Problem) -> None:
         self.unusable.append(Broken(problem, kind="Agent", name=slug(name)))
 
-    def _take(self, source: DefinitionSource, one: Definition) -> None:
+    def _take(self, source: DefinitionSource, one: Definition, alike: Iterable[str]) -> None:
+        paths = (source.path, *alike)
         start = next(
             (
                 (at, each)
                 for at, each in enumerate(self._files.around.starts)
-                if match_any([each.match.removeprefix("/")])(source.path)
+                if any(map(match_any([each.match.removeprefix("/")]), paths))
             ),
             None,
         )
@@ -184,8 +193,11 @@ def _agent(
     raw = _runtime(one, mapped)
     runtime, why = (None, None) if raw is None else _checked(source, one, raw, start)
     if raw is None:
-        said = f"The Agent {quote(name)} cannot be started. {one.refusal} {MAP}"
+        todo = MAP if one.system else MAP_PROGRAM
+        said = f"The Agent {quote(name)} cannot be started. {one.refusal} {todo}"
         why = Problem(place=one.place, message=said)
+    elif start and raw.get("type") == "model" != object_of(one.runtime).get("type"):
+        why = why or _without_a_prompt(one, name, start[0])
     files = [path for path in dict.fromkeys(one.files) if path and not has_wildcard(path)]
     own = runtime is not None and runtime.type not in {"model", "python", "node"}
     narrow = own and mapped.watch is None and (mapped.runtime or {}).get("cwd") is None
@@ -221,6 +233,20 @@ def _agent(
         digest=digest({"kind": "Agent", "name": name, "spec": written}),
     )
     return agent, why
+
+
+def _without_a_prompt(one: Definition, name: str, at: int) -> Problem | None:
+    """Return why the gate's own loop cannot be an agent that has no prompt: it would ask the model
+    with nothing of what its files say, and see no change of them.
+    """
+    if one.system:
+        return None
+    said = (
+        f"agents[{at}].runtime of {GATE_CONFIG_PATH}: `type: model` asks with the prompt of the "
+        f"definition alone, and {quote(name)} has none in one file. Write `type: command` with a "
+        "program that reads its files."
+    )
+    return Problem(place=one.place, message=said)
 
 
 def _rooted(pattern: str) -> str:

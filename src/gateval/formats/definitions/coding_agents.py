@@ -364,12 +364,18 @@ def read_cursor_agent(source: DefinitionSource) -> Iterator[Definition]:
     yield CURSOR.definition(source, _name(keys, source), files, **more)
 
 
-MAP = (
+_MAP = (
     "Say in .github/gateval.yml on the target branch how it is started: `agents: [{match: …, "
-    "runtime: {type: command, command: […]}}]`, or `models: [provider/model-id]` and "
-    "`runtime: {type: model}` to ask a model with its prompt alone."
+    "runtime: {type: command, command: […]}}]`"
 )
-"""What to do where the gate does not know how to start a definition."""
+MAP_PROGRAM = f"{_MAP}."
+MAP = (
+    f"{_MAP}, or `models: [provider/model-id]` and `runtime: {{type: model}}` to ask a model with "
+    "its prompt alone."
+)
+"""What to do where the gate does not know how to start a definition; one without a prompt can be
+started by a program alone.
+"""
 
 
 def _shell(line: str, words: Sequence[str], asked: str) -> JsonObject:
