@@ -419,7 +419,9 @@ def _found(
     prompts = any(map(looks_like_a_prompt, snapshot.tree))
     if prompts and all(is_other_work(one.refused) for one in known):
         return ()
-    if not known and not prompts and (unread := not_read(snapshot.tree)):
+    readme = _texts(repository, snapshot, [one for one in ("README.md",) if one in snapshot.tree])
+    unread = not_read(snapshot.tree, readme.get("README.md", ""))
+    if not known and not prompts and unread:
         path, (why, hint) = unread
         raise UsageError(f"{plain_line(path, 200)} {why}", hint=hint)
     kept = (_as_described(repository, snapshot, one) for one in known if not one.refused)

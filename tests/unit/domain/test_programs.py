@@ -409,7 +409,7 @@ def test_what_could_not_be_known_is_said() -> None:
         "No Agent here. agent.py uses Anthropic SDK, so it is the first Agent.",
         "How it takes a question is not clear from its text: it gets it on its input.",
         "There is no lock file, so nothing is installed: add runtime.setup if need be.",
-        "It names no model, so it may ask any; name them in spec.models.",
+        "It names no model known here, so it may ask any; name them in spec.models.",
     )
 
 

@@ -51,6 +51,22 @@ def test_what_a_platform_asks_is_refused_by_its_name(text: str, why: str) -> Non
     assert why in program.refused.why
 
 
+@pytest.mark.parametrize(
+    ("imports", "dapr"),
+    [
+        ("from dapr_agents.llm import HFHubChatClient\nfrom dapr_agents.types import UserMessage", False),
+        ("from dapr_agents import OpenAIChatClient, UserMessage", False),
+        ("from dapr_agents.llm import DaprChatClient", True),
+        ("from dapr_agents import OpenAIChatClient, DurableAgent", True),
+        ("from dapr_agents import DaprChatClient", True),
+    ],
+)  # fmt: skip
+def test_clients_of_models_that_dapr_agents_bring_need_no_dapr(imports: str, dapr: bool) -> None:
+    (program,) = found({"main.py": f"{imports}\nprint('x')\n{MAIN}"})
+    assert program.refused
+    assert ("which `dapr run` starts" in program.refused.why) == dapr
+
+
 ASKING = "from openai import OpenAI\nclient = OpenAI()\n"
 ROUTER = "from fastapi import APIRouter\nfrom app.llm import answer\nrouter = APIRouter()\n@router.websocket('/ws')\nasync def ws(sock):\n    await sock.send_text(answer(await sock.receive_text()))\n"
 

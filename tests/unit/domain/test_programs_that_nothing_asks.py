@@ -140,6 +140,15 @@ def test_a_file_that_is_named_for_all_is_a_program() -> None:
     assert (not_read(files) or ("",))[0] == "z/main.go"
 
 
+def test_a_readme_that_starts_a_file_that_is_not_there_says_so() -> None:
+    path, why = not_read(["README.md", "db/notes.md"], "## Run\n\n    python db/desk.py\n") or (
+        "",
+        MUTE,
+    )
+    assert (path, why.why) == ("README.md", "starts db/desk.py, which is not in this repository.")
+    assert not_read(["README.md"], "Ask the desk.") is None
+
+
 ENTRY = "from crewai import Crew\nfrom bedrock_agentcore import BedrockAgentCoreApp\nfrom read import parsed\napp = BedrockAgentCoreApp()\n@app.entrypoint\ndef invoke(request):\n    return go(parsed(request))\n"
 READ = "def parsed(raw):\n    body = raw.get('payload') if isinstance(raw.get('payload'), dict) else raw\n    {read}\n"
 

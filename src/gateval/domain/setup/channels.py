@@ -42,12 +42,18 @@ _HEARD = {
 }
 """Services to which programs also send alone, and how one shows that it hears of them."""
 
+_DAPR_AGENTS = (
+    r"dapr_agents(?!\.(?:llm|types|tool)\b(?!.*\bDapr))(?![ \t]+import[ \t]+"
+    r"(?:(?!Dapr)\w+(?:ChatClient|Message)|tool)(?:,[ \t]*(?!Dapr)\w+(?:ChatClient|Message))*$)"
+)
+"""Dapr Agents, beside its clients of models, which are asked without Dapr."""
+
 _PLATFORMS = {
     "an agent of uAgents, which messages of other agents ask": r"uagents(?:_\w+)?",
     "a service of Restate, which its server asks": "restate",
     "a worker of Temporal, which its server gives work": "temporalio",
     "an Actor of Apify, which takes its input from that platform": "apify",
-    "a program of Dapr Agents, which `dapr run` starts and asks": "dapr_agents",
+    "a program of Dapr Agents, which `dapr run` starts and asks": _DAPR_AGENTS,
     "a program of Dapr, which `dapr run` starts": "dapr",
     "a workflow of the NeMo Agent Toolkit, which its program `nat` runs": "nat|aiq",
     "a server of ACP, which its clients ask": "acp_sdk",

@@ -108,6 +108,8 @@ PYTHON = {
     "ai21": "AI21 SDK",
     "writerai": "Writer SDK",
     "portkey_ai": "Portkey",
+    "oci.generative_ai_inference": "OCI SDK",
+    "oci.generative_ai_agent_runtime": "OCI SDK",
 }
 """Modules of Python, the more telling ones first, and what people call them."""
 
@@ -197,6 +199,8 @@ NODE = {
     "together-ai": "Together SDK",
     "replicate": "Replicate",
     "portkey-ai": "Portkey",
+    "oci-generativeaiinference": "OCI SDK",
+    "oci-generativeaiagentruntime": "OCI SDK",
 }
 """Packages of Node, the more telling ones first, and what people call them."""
 

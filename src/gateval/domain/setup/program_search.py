@@ -18,6 +18,7 @@ from gateval.domain.setup.openapi import SOME_TEXT, takes_question
 from gateval.domain.setup.other_work import (
     FOREIGN,
     MUTE,
+    NAMED,
     NOTEBOOKS,
     OTHER_ENDINGS,
     UNKNOWN,
@@ -29,6 +30,7 @@ from gateval.domain.setup.other_work import (
 from gateval.domain.setup.outside import outside_of, told_outside
 from gateval.domain.setup.program import FoundProgram, is_asked, server_of
 from gateval.domain.setup.repository_files import ENDINGS, RepositoryFiles, is_own
+from gateval.domain.setup.told_starts import FILE
 from gateval.domain.setup.typed_choices import choice_of
 from gateval.domain.setup.unasked_programs import (
     asked_elsewhere,
@@ -45,9 +47,11 @@ from gateval.domain.setup.unasked_programs import (
 )
 
 
-def not_read(files: Iterable[str]) -> tuple[str, Refusal] | None:
+def not_read(files: Iterable[str], readme: str = "") -> tuple[str, Refusal] | None:
     """Return why nothing here was found, with the file that tells, where there are notebooks or
-    programs; `files` are all tracked paths.
+    programs, or where the `readme` at the root starts one that is not there.
+
+    `files` are all tracked paths.
     """
     read = (".ipynb", *ENDINGS, *OTHER_ENDINGS)
     every = sorted(files, key=lambda path: (path.count("/"), path))
@@ -60,6 +64,8 @@ def not_read(files: Iterable[str]) -> tuple[str, Refusal] | None:
     for endings, why in ((".ipynb", NOTEBOOKS), (ENDINGS, UNKNOWN), (OTHER_ENDINGS, FOREIGN)):
         if path := next((one for one in own if one.endswith(endings)), ""):
             return path, why
+    if started := next(iter(FILE.findall(readme)), ""):
+        return "README.md", Refusal(f"starts {started}, which is not in this repository.", NAMED)
     return None
 
 

@@ -230,7 +230,7 @@ def said_of(
     elif not program.setup.locked:
         said.append("There is no lock file: the newest versions that its project allows are taken.")
     if not program.models:
-        said.append("It names no model, so it may ask any; name them in spec.models.")
+        said.append("It names no model known here, so it may ask any; name them in spec.models.")
     further = list(dict.fromkeys(one.told for one in others if one.told != program.told))
     if further:
         more = f" and {len(further) - MOST_NAMED} more" if len(further) > MOST_NAMED else ""

@@ -26,11 +26,12 @@ TELLING = (
 )
 """Files whose commands start programs."""
 
-_FILE = re.compile(
+FILE = re.compile(
     r"\b(?:python[\d.]*|uv +run|poetry +run|bun(?: +run)?|node|tsx|ts-node|fastapi +(?:dev|run)|"
     r"(?:streamlit|chainlit) +run|flask +--app)\b(?: +(?:-[\w-]+(?:=\S+)?|python[\d.]*))*"
     r" +([\w./-]+\.(?:py|[cm]?[jt]s|tsx))\b"
 )
+"""A command that starts a program by its file."""
 _MODULE = re.compile(r"\b(?:python[\d.]*|uv +run) +(?:-u +)?-m +([a-zA-Z_][\w.]*)")
 _SERVED = re.compile(
     r"\b(?:uvicorn|gunicorn|hypercorn|granian)\b[^\n`|&;]{0,500}? ([a-zA-Z_][\w.]*):\w+"
@@ -98,7 +99,7 @@ def is_readme(path: str) -> bool:
 
 def _named(text: str, folder: str, projects: Mapping[str, str]) -> Iterator[tuple[int, str, str]]:
     """Yield what the commands of a text name, with the place of each and what stands behind it."""
-    for one in _FILE.finditer(text):
+    for one in FILE.finditer(text):
         yield one.start(), one[1], _rest(text, one.end())
     for pattern in (_MODULE, _SERVED):
         for one in pattern.finditer(text):
