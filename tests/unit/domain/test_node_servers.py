@@ -367,3 +367,10 @@ def test_lines_of_json_that_a_handler_writes_are_a_stream(writes: str, answer: s
     assert (first.invocation.stream, first.invocation.answer) == ("ndjson", answer)
     assert first.variables == ("AZURE_OPENAI_CHAT_DEPLOYMENT",)
     assert "It logs in to Azure by ChainedTokenCredential" in " ".join(said_of(first))
+
+
+def test_a_route_that_gives_the_number_of_what_it_stored_is_not_asked() -> None:
+    text = "import express from 'express';\nimport OpenAI from 'openai';\nconst app = express();\napp.post('/api/posts', async (req, res) => {\n  const { userId, content } = req.body;\n  const id = await save({ userId, content });\n  res.json({ id });\n});\napp.post('/api/draft', async (req, res) => {\n  const { userId, topic } = req.body;\n  if (!userId || !topic) return res.status(400).json({ error: 'x' });\n  res.json(await made({ userId, topic }));\n});\napp.listen(process.env.PORT);\n"
+    asked = found({"server.js": text})[0].invocation
+    assert asked.route == "/api/draft"
+    assert json.loads(asked.body) == {"userId": "gateval", "topic": "{{ prompt }}"}

@@ -137,6 +137,13 @@ def test_a_handler_that_tells_only_that_it_went_well_keeps_its_answer_elsewhere(
     assert (found.later, found.answer) == ("", "answer")
 
 
+def test_of_texts_none_of_which_is_a_question_the_topic_is_asked() -> None:
+    text = "from fastapi import FastAPI\nclass Ask(BaseModel):\n    platform: str\n    topic: str\napp = FastAPI()\n@app.post('/draft')\nasync def desk(given: Ask):\n    return {'draft': await agent.run(given.topic)}\n"
+    found = asked_as_written({"main.py": text})
+    assert found is not None
+    assert json.loads(found.body) == {"platform": "gateval", "topic": "{{ prompt }}"}
+
+
 @pytest.mark.parametrize("text", ["def (", "class A(A): x: A", "x = " + "(" * 5000, "\0"])
 def test_what_strangers_write_breaks_nothing(text: str) -> None:
     own = "class B(BaseModel):\n    text: str\n    more: 'A'\n@app.post('/ask')\ndef f(b: B): ...\n"

@@ -11,7 +11,14 @@ import re
 from collections.abc import Container, Iterator, Sequence
 from typing import Any, NamedTuple
 
-from gateval.domain.setup.invocation import ANSWERED, ASKED, MESSAGES, PROMPT, Invocation
+from gateval.domain.setup.invocation import (
+    ANSWERED,
+    ASKED,
+    MESSAGES,
+    PROMPT,
+    TOPICS,
+    Invocation,
+)
 from gateval.domain.setup.node_text import braced, definition, parts, rest_of_statement
 from gateval.domain.setup.node_types import NodeTypes, asked_message, message_in
 from gateval.domain.setup.openapi import SOME_TEXT, is_identity, takes_question
@@ -101,6 +108,7 @@ def asked_at(route: NodeRoute, types: NodeTypes) -> Invocation:
     """Return how a route is asked."""
     fields = _asked_as_message(body_of(route.handler, types), route.handler)
     field = question_in(fields)
+    last = field.partition(".parts")[0].rpartition(".")[2]
     if _OF_THE_PAGE.search(route.handler) and field == MESSAGES:
         more = {one: value for one, value in fields.items() if one not in {MESSAGES, "id"}}
         if not more:
@@ -112,7 +120,7 @@ def asked_at(route: NodeRoute, types: NodeTypes) -> Invocation:
         answer=answer,
         stream=stream,
         body=json.dumps(fields) if field and len(fields) > 1 else "",
-        sure=takes_question(field.partition(".parts")[0].rpartition(".")[2]),
+        sure=takes_question(last) or last in TOPICS,
     )
 
 
@@ -126,6 +134,7 @@ def question_in(fields: dict[str, Any]) -> str:
     known = [one for one in ASKED if one in texts]
     known += [MESSAGES] if MESSAGES in fields else []
     known += [one for one in texts if takes_question(one)]
+    known += [one for one in TOPICS if one in texts]
     alone = [one for one in texts if not is_identity(one) or one == "code"]
     alone = [one for one in alone if not SETTING.fullmatch(one)] or alone
     known += alone if len(alone) == 1 else []
@@ -299,7 +308,7 @@ def answer_of(handler: str) -> tuple[str, str]:
     told = told_by(handler)
     known = [one for one in ANSWERED if any(one in keys for keys in told)]
     known += [one for one in _OF_A_MODEL.findall(handler) if any(one in keys for keys in told)]
-    alone = [keys[0] for keys in told if len(keys) == 1 and keys[0] not in _STATUS]
+    alone = [keys[0] for keys in told if len(keys) == 1 and keys[0] not in _STATUS | {"id"}]
     return next(iter([*known, *alone]), ""), ""
 
 
@@ -355,13 +364,15 @@ def _likelihood(asked: Invocation, route: NodeRoute, begun: Container[str]) -> i
     called = f"{place} {route.name.lower()}"
     beside = BESIDE.search(place) or BESIDE.search(route.name.lower())
     named = route.file in begun and bool(_CONVERSATION.search(asked.body))
+    told = told_by(route.handler)
+    kept = bool(told) and all(one == ["id"] for one in told)  # the number of what it stored
     return (
         (4 if field in ASKED else 3 * takes_question(field)) * asked.sure
         + 3 * is_asked(last[0])
         + is_asked(called)
         + 2 * bool(asked.answer or asked.preset)
         - 2 * bool(asked.stream)
-        - 8 * bool(beside)
+        - 8 * (bool(beside) or kept)
         - 3 * (not asked.body and not asked.sure)
         - 5 * named
         - 3 * bool(asked.method)

@@ -23,7 +23,14 @@ from gateval.domain.setup.handler_answers import (
     told_of,
 )
 from gateval.domain.setup.handler_routes import Routed, routes_of
-from gateval.domain.setup.invocation import ASKED, MESSAGES, PROMPT, Begin, Invocation
+from gateval.domain.setup.invocation import (
+    ASKED,
+    MESSAGES,
+    PROMPT,
+    TOPICS,
+    Begin,
+    Invocation,
+)
 from gateval.domain.setup.model_values import KINDS, Values, beside, names_identity, needed, plain
 from gateval.domain.setup.openapi import SOME_TEXT, is_looked_after, takes_question
 from gateval.domain.setup.program import is_asked
@@ -427,7 +434,8 @@ def _asked_in(body: dict[str, Any]) -> str:
     for key, value in inner:
         if found := _asked_in(value):
             return f"{key}.{found}"
-    rest = [one for one in texts if not names_identity(one)]
+    rest = [one for one in TOPICS if one in texts]
+    rest += [one for one in texts if not names_identity(one)]
     if rest:
         body[rest[0]] = PROMPT
     return rest[0] if rest else ""
