@@ -141,6 +141,7 @@ def test_an_agent_that_was_handed_the_talk_has_the_name_of_the_handing_over(tmp_
         ("refunds", "assistant", "Paid back."),
     ]
     assert "4 tool call [refunds]" in shown
+    assert "8 agent [2]" in shown, "who has no name has a number"
     assert "9 agent [refunds]" in shown
 
 

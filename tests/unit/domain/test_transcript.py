@@ -58,3 +58,33 @@ def test_final_step_is_the_last_assistant_step() -> None:
     found = final_step(trace("says: a", "says: b", "call x"))
     assert found is not None
     assert (found.number, found.kind) == (2, StepKind.ASSISTANT)
+
+
+@pytest.mark.parametrize(
+    ("output", "giver"),
+    [
+        ("Polished.", "critic"),  # what CrewAI leaves of `Final Answer: Polished.`
+        ("Draft.", "writer"),
+        ("Paid back.", "clerk"),  # a tool whose result is the answer
+        ("olished.", ""),
+        ("Something else.", ""),
+        ("", ""),
+    ],
+)
+def test_the_final_message_is_of_the_agent_that_gave_it(output: str, giver: str) -> None:
+    said_by = {1: "", 2: "writer", 3: "critic", 4: "clerk", 5: "lead"}
+    recorded = trace(
+        "user: hi",
+        "says: Draft.",
+        "says: I now can give a great answer\nFinal Answer: Polished.",
+        "result refund: Paid back.",
+        "says: Well.",
+    )
+    steps = tuple(
+        step.replace(agent=said_by[step.number], conversation=step.number)
+        for step in recorded.steps
+    )
+    answer = Answer(output=output, trace=recorded.replace(steps=steps), seconds=1)
+    final = final_step(numbered_steps(PROMPT, answer))
+    assert final is not None
+    assert (final.number, final.agent) == (6, giver)

@@ -142,6 +142,28 @@ class Trace(Value):
         return self.steps[number - 1] if 1 <= number <= len(self.steps) else None
 
 
+def who_said(trace: Trace, text: str) -> Step | None:
+    """Return the latest step that said a text: alone, else at its end, as frameworks that cut off
+    what stands before an answer (`Final Answer: …`) have it, else as what a tool gave.
+    """
+
+    def fits(step: Step, rank: int) -> bool:
+        kind = StepKind.TOOL_RESULT if rank == _AS_RESULT else StepKind.ASSISTANT
+        told = step.text.strip()
+        if step.kind is not kind or not text or not told.endswith(text):
+            return False
+        before = told[: -len(text)][-1:]
+        return not before or (rank == _AT_THE_END and not before.isalnum())
+
+    ranks = range(_AS_RESULT + 1)
+    return next(
+        (step for rank in ranks for step in reversed(trace.steps) if fits(step, rank)), None
+    )
+
+
+_AT_THE_END, _AS_RESULT = 1, 2
+
+
 class TraceBuilder:
     """Collects steps in order, numbers them, and cuts texts that are too long."""
 

@@ -28,6 +28,7 @@ from gateval.domain.trials.trace import (
     Trace,
     TraceSource,
     add_usage,
+    who_said,
     whole_sum,
 )
 
@@ -392,10 +393,9 @@ def numbered_steps(fixture_input: FixtureInput, answer: Answer) -> Trace:
     if last is not None and last.text.strip() == answer.output[:STEP_LIMIT].strip():
         return trace
     said = _final(len(trace.steps) + 1, answer.output)
-    for step in trace.steps:
-        if step.kind is said.kind and step.text.strip() == said.text.strip():
-            whose = {"conversation": step.conversation, "agent": step.agent}
-            said = said.replace(**whose)
+    giver = who_said(trace, said.text.strip())
+    if giver is not None:
+        said = said.replace(conversation=giver.conversation, agent=giver.agent)
     return trace.replace(steps=(*trace.steps, said))
 
 

@@ -108,7 +108,8 @@ def _cell(fact: FixtureFacts, trial: Trial, step: Step | None, limit: int) -> Ce
     rests = list(_evidence(fact, trial, step.number))
     mark = ">" if rests else " "
     refused = " (refused)" if step.refused else ""
-    whose = f" [{step.agent}]" if step.agent else ""
+    named = step.agent or (step.conversation if step.conversation > 1 else "")
+    whose = f" [{named}]" if named else ""
     title = f"{mark} {step.number} {KINDS[step.kind]}{refused}{whose}"
     text = _text(step)
     left = len(text) - limit
