@@ -366,16 +366,12 @@ def test_the_gates_labels_on_github(repo: Repo, github_server: GitHubServer) -> 
     assert "gh label create force-eval-bypass --repo acme/shop --color" in done.stdout
     there.label("Force-Eval-Bypass")
     assert "has no label accept-bar-change." in ask(repo, github_server, token).stdout
-    started = ask(repo, github_server, token, command="init").stdout
-    assert "gh label create accept-bar-change --color" in started
-    assert "create force-eval-bypass" not in started
 
     fixed = ask(repo, github_server, token, "--fix").stdout
     assert "force-eval-bypass and accept-bar-change (accept-bar-change made now)." in fixed
     assert set(there.labels) == {"force-eval-bypass", "accept-bar-change"}
     assert there.labels["accept-bar-change"].description
     assert "made now" not in ask(repo, github_server, token, "--fix").stdout
-    assert "gh label create" not in ask(repo, github_server, token, command="init").stdout
 
 
 def test_a_token_that_may_make_no_labels(repo: Repo, github_server: GitHubServer) -> None:

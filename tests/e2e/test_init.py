@@ -39,9 +39,8 @@ def test_an_empty_repository_gets_a_gate_that_works(tmp_path: Path) -> None:
         "agents/assistant/evals.yaml",
         "agents/assistant/prompt.md",
     }
-    assert "gateval validate && gateval run assistant-eval" in done.stdout
-    assert "Make the gate's labels on GitHub, unless it has them" in done.stdout
-    assert "gh label create force-eval-bypass --color" in done.stdout
+    last = done.stdout.splitlines()[-1]
+    assert last.startswith("Next:  gateval run assistant-eval    (then `gateval doctor` says")
     assert "Commit this first: a change is compared with a commit" in done.stdout
     assert gateval(repo, "validate").stdout == (
         "1 Agent, 1 Eval, 1 fixture, 0 calibrations: valid.\n"
@@ -51,7 +50,8 @@ def test_an_empty_repository_gets_a_gate_that_works(tmp_path: Path) -> None:
     repo.commit()
     again = gateval(repo, "init").stdout
     assert f"kept   {WORKFLOW}  (the workflow; it was here, and stays as it is)" in again
-    assert "Commit, push, and open a pull request" in again
+    assert "Commit this first" not in again
+    assert again.endswith("\nNext:  gateval doctor\n")
     assert complaints(repo.path / WORKFLOW) == []
 
 
@@ -253,7 +253,7 @@ def test_a_person_names_the_program_and_then_a_further_one(tmp_path: Path) -> No
     assert second.returncode == 0, second.stderr
     assert "sales/bot.py uses OpenAI SDK, so it is an Agent." in second.stdout
     assert {path: files(repo)[path] for path in before} == before
-    assert "gateval validate && gateval run sales-eval" in second.stdout
+    assert "\nNext:  gateval run sales-eval " in second.stdout
     assert gateval(repo, "validate").stdout.startswith("2 Agents, 2 Evals, 2 fixtures")
 
     twice = gateval(repo, "init", "sales/bot.py")

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 from gateval.domain.forge.trigger import REPOSITORY_NAME
 from gateval.domain.label_decision import GateLabel
 from gateval.domain.setup.diagnosis import Health, HealthCheck
-from gateval.errors import ForgeError
 
 if TYPE_CHECKING:
     from gateval.adapters.github.forge import GitHubGuards
@@ -48,19 +47,6 @@ def guards_of(access: GitHubAccess) -> GitHubGuards:
     from gateval.adapters.github.transport import RetryLimits
 
     return GitHubGuards(access, RetryLimits(total_seconds=20, attempts=2, limit_wait=10))
-
-
-def missing_labels(
-    environ: Mapping[str, str], origin: tuple[str, str] | None
-) -> tuple[GateLabel, ...] | None:
-    """Return which of the gate's labels the repository lacks; None where that cannot be seen."""
-    access = access_to(environ, None, origin)
-    if isinstance(access, HealthCheck):
-        return None
-    try:
-        return labels_missing(guards_of(access))
-    except ForgeError:
-        return None
 
 
 def labels_missing(labels: GitHubGuards) -> tuple[GateLabel, ...]:

@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING
 from gateval import __version__
 from gateval.adapters.folders import write_new
 from gateval.adapters.git.repository import GitRepository, open_repository
-from gateval.app.github_access import missing_labels
 from gateval.app.init_beside import MOST_BYTES, say_what_is_beside, text_here, with_servers
 from gateval.app.needs import (
     address_variables,
@@ -62,9 +61,8 @@ from gateval.render.starter import (
     WORKFLOW_PATH,
     agent_files,
     eval_file,
-    eval_name,
     gate_files,
-    next_steps,
+    last_lines,
     what_held,
 )
 from gateval.safe.sanitize import plain_line
@@ -217,25 +215,19 @@ def start_repository(environ: dict[str, str], wishes: Wishes) -> int:
     for path, about in kept.items():
         print(f"  kept   {plain_line(path, 200)}  ({about}; it was here, and stays as it is)")
     written = _confirm(repository, chosen)
-    if proof and chosen:
-        for line in imports_of(snapshot.tree):
-            print(f"Cases of other tools are here:  {plain_line(line, 400)}")
-        name = eval_name(chosen, [one.name for one in snapshot.catalogue.evals])
-        print(f"\nNext:  gateval run {name}    (then `gateval doctor` says what is missing still)")
-        return EXIT_PASS
     models = _models(chosen, snapshot.catalogue)
-    steps = next_steps(
+    said = last_lines(
         chosen,
         snapshot.catalogue,
         key_variables(models),
         address_variables(models),
         born=repository.has_commit(),
-        labels=missing_labels(environ, repository.facts().origin),
-        sealed=bool(sealed_files(snapshot)) and not gates,
         layers=any(one.spec.runtime and one.spec.runtime.layer for one in written.agents),
+        proved=proof is not None,
+        sealed=bool(sealed_files(snapshot)) and not gates,
         imports=imports_of(snapshot.tree),
     )
-    print(steps, end="")
+    print(said, end="")
     return EXIT_PASS
 
 

@@ -7,12 +7,10 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from importlib.resources import files
 
-from gateval.domain.label_decision import GateLabel
 from gateval.domain.manifests.catalogue import Catalogue
 from gateval.domain.manifests.evaluation import SCRIPTED_FOLDER
 from gateval.domain.manifests.gate_config import GATE_CONFIG_PATH
 from gateval.domain.setup.beside import Beside
-from gateval.domain.setup.diagnosis import FIX, making
 from gateval.domain.setup.invocation import MESSAGES, PROMPT, Begin, Invocation
 from gateval.domain.setup.program import FoundProgram, SetUp
 from gateval.domain.setup.starter import (
@@ -361,59 +359,54 @@ def scalar(text: str) -> str:
     return json.dumps(text)
 
 
-def next_steps(
+def last_lines(
     chosen: Sketch | None,
     catalogue: Catalogue,
     keys: Sequence[str],
     addresses: Sequence[str],
     *,
     born: bool,
-    labels: Sequence[GateLabel] | None,
     layers: bool,
+    proved: bool,
     sealed: bool = False,
     imports: Sequence[str] = (),
 ) -> str:
-    """Return what to do next, as numbered lines.
+    """Return what only a person can do for pull requests to be checked, and the one next command.
 
-    `sealed` when something here is; `born` when the branch has a commit; `labels` are those of the
-    gate's that the repository on GitHub lacks, None where nobody knows; `layers` when an Agent has
-    a set-up that can be kept; `imports` are the commands that take over cases of other tools.
+    `sealed` when something here is; `born` when the branch has a commit; `layers` when an Agent has
+    a set-up that can be kept; `proved` when the agent answered, so that its fixture is made of
+    that; `imports` are the commands that take over cases of other tools.
     """
-    steps = [f"Take over the cases that are here already:  {line}" for line in imports]
-    if chosen is not None:
-        name = eval_name(chosen, [one.name for one in catalogue.evals])
-        steps += [
-            "Make the fixture a question that matters to you, and say what must hold.",
-            f"Try it:  gateval validate && gateval run {name}",
-        ]
-    steps += [f"Let the workflow have the key:  gh secret set {key}" for key in keys]
-    steps += [
+    lines = [f"Take over the cases that are here already:  {line}" for line in imports]
+    if chosen is not None and not proved:
+        lines.append("Make the fixture a question that matters to you, and say what must hold.")
+    lines += [f"Let the workflow have the key:  gh secret set {key}" for key in keys]
+    lines += [
         f"Say where the model's server is:  export {name}=URL here, gh variable set {name} there"
         for name in addresses
     ]
     if sealed:
-        steps.append(
+        lines.append(
             f"Make an environment {ENVIRONMENT} with required reviewers, which the workflow names, "
             f"and put the key there:  gh secret set {SEALS} --env {ENVIRONMENT} < key.txt"
         )
     if layers:
-        steps.append(
+        lines.append(
             f"Let CI keep set-ups, signed:  openssl rand -hex 32 | gh secret set {LAYERS_KEY}"
         )
-    if labels is None or labels:
-        unless = ", unless it has them" if labels is None else ""
-        made = "".join(f"\n     {making(label)}" for label in labels or GateLabel)
-        steps.append(f"Make the gate's labels on GitHub{unless}:  {FIX}, or{made}")
     if not born:
-        steps.append("Commit this first: a change is compared with a commit, and there is none.")
-    push = "Commit, push," if born else "Push it,"
-    steps += [
-        f"{push} and open a pull request that changes the Agent.",
-        "Require the check `gateval` (not the job) in the rules of the branch.",
-        "See what is still missing:  gateval doctor",
-    ]
-    lines = [f"{number}. {step}\n" for number, step in enumerate(steps, 1)]
+        lines.append("Commit this first: a change is compared with a commit, and there is none.")
     if chosen and chosen.others:
         more = ", ".join(chosen.others)
-        lines.append(f"Without an Eval still: {more}. `gateval init` again takes the next.\n")
-    return "\nNext:\n" + "".join(lines)
+        lines.append(f"Without an Eval still: {more}. `gateval init` again takes the next.")
+    doctor = "gateval doctor"
+    if chosen is not None:
+        name = eval_name(chosen, [one.name for one in catalogue.evals])
+        then = "    (then `gateval doctor` says what is missing still)"
+        doctor = f"gateval run {name}{then}"
+    left = "".join(f"  {line}\n" for line in lines)
+    return (
+        f"\nBefore pull requests count:\n{left}\nNext:  {doctor}\n"
+        if left
+        else f"\nNext:  {doctor}\n"
+    )
