@@ -123,15 +123,24 @@ def _name_of_program(program: FoundProgram, repository: str) -> str:
     return FIRST_NAME
 
 
+_CONFIGURATION = re.compile(
+    r"(?!(?:docker-)?compose\b|mkdocs\.|codecov\.|renovate\.|cloudbuild\.|azure(?:-pipelines)?\.)"
+    r"[^./][^/]*\.(?:ya?ml|toml|ini|cfg)"
+)
+"""Files in the root that configure a program, and not what builds, checks or deploys it."""
+
+
 def _watched(paths: Iterable[str], reads: Collection[str]) -> tuple[str, ...]:
-    """Return patterns of what a program in the root is made of: code, prompts, project files.
+    """Return patterns of what a program in the root is made of: code, prompts, project files and
+    configuration beside it, which a library may look for by its name.
 
     And the files that it `reads` beside them.
     """
     wanted = set()
     known = {*PROJECT_FILES, *reads}
     for path in paths:
-        if worth_reading(path) or looks_like_a_prompt(path) or path in known:
+        beside = _CONFIGURATION.fullmatch(path)
+        if worth_reading(path) or looks_like_a_prompt(path) or path in known or beside:
             top, _, below = path.partition("/")
             wanted.add(f"/{top}/**" if below else f"/{top}")
     return tuple(sorted(wanted))
