@@ -26,7 +26,7 @@ from gateval.domain.manifests.agent import LayerSpec
 from gateval.domain.manifests.fixture import AssertionSpec, CheckFiles
 from gateval.domain.paths import path_of_text, resolve_path
 from gateval.domain.strict_json import NotStrictJson, read_json
-from gateval.domain.text import quote, show_figure, show_threshold
+from gateval.domain.text import beginning, quote, show_figure, show_threshold
 from gateval.domain.trials.trace import STEPS_LIMIT
 from gateval.domain.trials.trial import Assessment, Cause
 from gateval.safe.legible import shorten
@@ -180,9 +180,6 @@ def read_form(printed: str, form: type[F], lacks: str) -> F:
 VERSION = 1
 """Of what a check is told. Keys may be added; another meaning is another version."""
 
-_SHOWN = 120
-"""Characters shown of what is no JSON."""
-
 
 class CustomCheck(OwnProgram, ABC):
     """A program of the repository that is told of the trial and answers with a score."""
@@ -266,7 +263,7 @@ def read_answer(printed: bytes, steps: Sequence[int]) -> CheckAnswer:
     except UnicodeDecodeError:
         raise ValueError("it is not UTF-8") from None
     except NotStrictJson as error:
-        raise ValueError(f"{error}; it printed {quote(text.strip()[:_SHOWN])}") from None
+        raise ValueError(f"{error}; it printed {quote(beginning(text.strip()))}") from None
     wrong = [number for number in answer.steps if number not in steps]
     if wrong:
         known = f"{steps[0]} to {steps[-1]}"

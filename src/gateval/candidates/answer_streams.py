@@ -25,7 +25,7 @@ from gateval.domain.strict_json import (
     string_of,
     value_at,
 )
-from gateval.domain.text import SHOWN, quote
+from gateval.domain.text import beginning, quote
 from gateval.wire.base import SseReader
 
 _DONE = "[DONE]"
@@ -89,18 +89,6 @@ _LAST = re.compile(rb"^event: ?end\r?\n", re.M)
 
 _LINE_END = re.compile(r"\r?\n")
 """Other ends of lines may stand inside of JSON texts."""
-
-_WORD = re.compile(r"""[^\s,;{}\[\]"']*\Z""")
-
-
-def beginning(text: str, limit: int = SHOWN) -> str:
-    """Return how a text begins. It is cut between words, for half of a secret would not be found
-    where secrets are taken out.
-    """
-    if len(text) <= limit:
-        return text
-    cut = text[: limit - 1]
-    return (cut if text[limit - 1].isspace() else _WORD.sub("", cut)) + "…"
 
 
 def _item(name: str, text: str, what: str, number: int) -> StreamItem:

@@ -31,13 +31,13 @@ from typing import Annotated, TypeVar, cast
 from pydantic import AliasChoices, BaseModel, ConfigDict, Field, JsonValue, ValidationError
 
 from gateval.candidates import bounded
-from gateval.candidates.answer_streams import BrokenPieceError, StreamError, beginning, read_stream
+from gateval.candidates.answer_streams import BrokenPieceError, StreamError, read_stream
 from gateval.candidates.options import HttpResponseOptions, Response
 from gateval.domain.base import JsonObject, json_text
 from gateval.domain.manifests.fixture import FixtureInput
 from gateval.domain.plan.plan import AgentDefinition
 from gateval.domain.strict_json import NotStrictJson, read_json
-from gateval.domain.text import is_blank, quote
+from gateval.domain.text import beginning, is_blank, quote
 from gateval.domain.trials.model_call import Usage
 from gateval.domain.trials.trace import STEPS_LIMIT, StepKind, Trace, TraceBuilder
 from gateval.domain.trials.trial import Answer, Claimed
@@ -432,7 +432,7 @@ def read_response(paths: Response, body: bytes, kind: str | None = None) -> Prog
     except (StreamError, bounded.PathError) as error:
         raise ClaimError(f"{error}: {shown}") from None
     except NotStrictJson as error:
-        declared = f", declared as {quote(kind)}" if kind else ", without a Content-Type"
+        declared = f", declared as {quote(beginning(kind))}" if kind else ", without a Content-Type"
         described = "" if kind is None else declared
         raise ClaimError(f"it is no JSON ({error}){described}: {shown}")
     trace, usage = _claim(paths.trace, document), _claim(paths.usage, document)

@@ -52,7 +52,7 @@ from gateval.domain.manifests.agent import ConversationMode
 from gateval.domain.manifests.fixture import FixtureInput
 from gateval.domain.plan.plan import AgentDefinition
 from gateval.domain.strict_json import NotStrictJson, object_of, read_json
-from gateval.domain.text import quote
+from gateval.domain.text import beginning, quote
 from gateval.domain.trials.trial import DETAIL_LINES, Answer, Cause, NoAnswer
 from gateval.formats.templates import TemplateError
 from gateval.ports.model_calls import LocalHttpError, LocalReply, LocalRequest, NoPortLeft
@@ -263,12 +263,12 @@ class Exchange:
         reply = await self._reply(written)
         what = f"{written.method} {quote(written.target)}"
         if 300 <= reply.status < 400:
-            target = f" to {quote(reply.location)}" if reply.location else ""
+            target = f" to {quote(beginning(reply.location))}" if reply.location else ""
             reason = f"The server answered {what} with a redirect ({reply.status}{target})"
             raise _Failed(f"{reason}; redirects are not followed.", whole=True)
         if not 200 <= reply.status < 300:
             text = " ".join(reply.body[:2000].decode("utf-8", "replace").split())
-            shown = f": {quote(text)}" if text else ""
+            shown = f": {quote(beginning(text))}" if text else ""
             reason = f"The server answered {what} with status {reply.status}{shown}."
             raise _Failed(reason, whole=True, broken=reply.status >= 500)
         return reply

@@ -7,6 +7,7 @@ to leave no trace.
 
 from __future__ import annotations
 
+import re
 import unicodedata
 from collections.abc import Iterable, Sequence
 from itertools import takewhile
@@ -240,6 +241,19 @@ def _rounded(score: float, digits: int) -> str:
 
 SHOWN = 60
 """Characters shown of someone else's text."""
+
+
+_WORD = re.compile(r"""[^\s,;{}\[\]"']*\Z""")
+
+
+def beginning(text: str, limit: int = SHOWN) -> str:
+    """Return how a text of a candidate begins. It is cut between words, for half of a secret would
+    not be found where secrets are taken out.
+    """
+    if len(text) <= limit:
+        return text
+    cut = text[: limit - 1]
+    return (cut if text[limit - 1].isspace() else _WORD.sub("", cut)) + "…"
 
 
 def quote(text: str) -> str:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Self
 
 from gateval.domain.manifests.evaluation import SCRIPTED_PROVIDER, ScriptedModel
 from gateval.domain.manifests.gate_config import ModelPrice, ProviderRate
-from gateval.domain.text import quote
+from gateval.domain.text import beginning, quote
 from gateval.domain.trials.model_call import (
     Caller,
     InputKind,
@@ -256,7 +256,7 @@ class Gateway:
         if found is None:
             entry.refused()
             last = request.messages[-1] if request.messages else None
-            end = f"the {last.role} message {quote(last.text)}" if last else "no message"
+            end = f"the {last.role} message {quote(beginning(last.text))}" if last else "no message"
             message = f"{script.path} has no rule for this conversation, which ends in {end}."
             raise ModelCallError(ModelCallFault.UNCONFIGURED, message)
         await asyncio.sleep(found.seconds)

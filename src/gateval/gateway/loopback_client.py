@@ -14,7 +14,7 @@ from contextvars import ContextVar
 import aiohttp
 from yarl import URL
 
-from gateval.domain.text import quote
+from gateval.domain.text import beginning, quote
 from gateval.gateway.peers import Allowed, NotTheirs, Peers, owned_by
 from gateval.gateway.upstream.http_client import LookingConnector, PooledClient
 from gateval.ports.model_calls import LocalHttpError, LocalReply, LocalRequest, NoPortLeft, Owner
@@ -95,7 +95,7 @@ class LoopbackClient(PooledClient):
         except (aiohttp.ClientConnectionError, aiohttp.ClientPayloadError):
             raise LocalHttpError("closed the connection before its answer was complete")
         except aiohttp.ClientResponseError as error:
-            raise LocalHttpError(f"sent no usable HTTP ({quote(error.message)})")
+            raise LocalHttpError(f"sent no usable HTTP ({quote(beginning(error.message))})")
         except (aiohttp.ClientError, ValueError) as error:
             raise LocalHttpError(f"sent no usable HTTP ({type(error).__name__})")
 
@@ -103,7 +103,9 @@ class LoopbackClient(PooledClient):
 async def _reply(response: aiohttp.ClientResponse, limit: int) -> LocalReply:
     encoding = response.headers.get("Content-Encoding", "identity")
     if encoding.lower() != "identity":
-        raise LocalHttpError(f"compressed its answer ({quote(encoding)}), which was not asked for")
+        raise LocalHttpError(
+            f"compressed its answer ({quote(beginning(encoding))}), which was not asked for"
+        )
     too_long = LocalHttpError(f"answered with more than {limit:,} bytes")
     if (response.content_length or 0) > limit:
         raise too_long
