@@ -66,9 +66,8 @@ def test_an_object_that_says_nothing_is_no_answer(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("name", "said"),
     [
-        ("circle", "`desk.mjs:circle` answered with what JSON cannot hold: TypeError: Converting"),
-        ("large", "`desk.mjs:large` answered with what JSON cannot hold: TypeError: Do not know"),
-        ("made", "`desk.mjs:made` answered nothing. It has to return its last message."),
+        ("circle", "Object, which holds itself"),
+        ("made", "symbol"),
     ],
 )
 def test_what_json_cannot_hold_is_a_sentence(tmp_path: Path, name: str, said: str) -> None:
@@ -77,12 +76,13 @@ def test_what_json_cannot_hold_is_a_sentence(tmp_path: Path, name: str, said: st
         "desk.mjs",
         """\
         export const circle = (q) => { const o = { q }; o.o = o; return o; };
-        export const large = (q) => ({ n: 12n });
         export const made = (q) => Symbol(q);
         """,
     )
     found = reason(answered(world, bridged_agent("node", f"desk.mjs:{name}"), ask()))
-    assert found.startswith(said), found
+    assert found.startswith(f"`desk.mjs:{name}` answered with something of the type `{said}`"), (
+        found
+    )
 
 
 @pytest.mark.parametrize("language", ["python", pytest.param("node", marks=needs_node)])
