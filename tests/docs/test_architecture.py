@@ -84,6 +84,8 @@ def named_twice(text: str) -> list[str]:
     for node in ast.parse(text).body:
         if isinstance(node, ast.Assign):
             names += [one.id for one in node.targets if isinstance(one, ast.Name)]
+        elif isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name):
+            names.append(node.target.id)
         elif isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
             names.append(node.name)
     return sorted({name for name in names if names.count(name) > 1})
@@ -93,4 +95,4 @@ def test_a_module_sets_a_name_once() -> None:
     modules = sorted((ROOT / "src/gateval").rglob("*.py"))
     twice = {path.name: named_twice(path.read_text(encoding="utf-8")) for path in modules}
     assert {path: names for path, names in twice.items() if names} == {}
-    assert named_twice("_TOOL = 1\n_OTHER = 2\n_TOOL = 3\n") == ["_TOOL"]
+    assert named_twice("_TOOL = 1\n_OTHER = 2\n_TOOL: int = 3\n") == ["_TOOL"]

@@ -46,6 +46,7 @@ from gateval.domain.setup.starter import (
     said_of,
     sketch,
 )
+from gateval.domain.setup.told_starts import is_readme
 from gateval.domain.setup.variables import environment_files, handed_on, said_of_variables
 from gateval.domain.trials.trace import StepKind
 from gateval.domain.trials.trial import Cause, Trial
@@ -411,8 +412,8 @@ def _found(
     prompts = any(map(looks_like_a_prompt, snapshot.tree))
     if prompts and all(is_other_work(one.refused) for one in known):
         return ()
-    readme = _texts(repository, snapshot, [one for one in ("README.md",) if one in snapshot.tree])
-    unread = not_read(snapshot.tree, readme.get("README.md", ""))
+    readmes = [one for one in snapshot.tree if "/" not in one and is_readme(one)]
+    unread = not_read(snapshot.tree, "\n".join(_texts(repository, snapshot, readmes).values()))
     if not known and not prompts and unread:
         path, (why, hint) = unread
         raise UsageError(f"{plain_line(path, 200)} {why}", hint=hint)

@@ -38,6 +38,7 @@ HOSTILE: list[tuple[str, str, str]] = [
     ("switches protocols", SOCKET + "loop(lambda peer: (peer.sendall(b'HTTP/1.1 101 Switching Protocols\\r\\nUpgrade: x\\r\\nConnection: upgrade\\r\\n\\r\\n'), time.sleep(60)))", "The server "),
     ("answers 404", HTTP + "class Mine(Handler):\n    def answer(self, body): self.say(404, {'detail': 'no such path'})\nserve(Mine)", 'answered POST "/chat" with status 404: "{"detail": "no such path"}".'),
     ("answers 500", HTTP + "class Mine(Handler):\n    def answer(self, body):\n        print('Traceback: boom', file=sys.stderr)\n        self.say(500, b'oops', 'text/plain')\nserve(Mine)", 'with status 500: "oops".'),
+    ("half of a secret in an address", HTTP + "class Mine(Handler):\n    def answer(self, body): self.say(302, {}, Location='/in?key=sk-' + 'live0123456789' * 9)\nserve(Mine)", 'with a redirect (302 to "…")'),
     ("half of a secret", HTTP + "class Mine(Handler):\n    def answer(self, body):\n        self.say(500, b'the request with key sk-' + b'live0123456789' * 9 + b' failed', 'text/plain')\nserve(Mine)", 'with status 500: "the request with key …".'),
     ("answers 204", HTTP + "class Mine(Handler):\n    def answer(self, body): self.send_response(204); self.end_headers()\nserve(Mine)", "it is no JSON"),
     ("streams events", HTTP + "class Mine(Handler):\n    def answer(self, body): self.say(200, b'data: {}\\n\\n', 'text/event-stream')\nserve(Mine)", "it is a stream, server-sent events"),

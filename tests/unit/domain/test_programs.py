@@ -471,7 +471,7 @@ def test_the_files_that_a_program_in_the_root_reads_are_its_own() -> None:
     chosen = sketch(Catalogue(), tuple(files), "scripted/first", program)
     assert chosen is not None
     assert chosen.watch == ("/bot.py", "/scripts/**"), "a folder of another's name, but imported"
-    beside = ("mcp_agent.config.yaml", "compose.yaml", "mkdocs.yml", ".pre-commit-config.yaml")
+    beside = ("mcp_agent.config.yaml", "compose.yaml", "mkdocs.yml", "fly.toml", ".x.yaml")
     chosen = sketch(Catalogue(), ("bot.py", *beside), "scripted/first", program)
     assert chosen is not None
     assert chosen.watch == ("/bot.py", "/mcp_agent.config.yaml"), "a library looks for it"

@@ -145,8 +145,9 @@ def test_a_readme_that_starts_a_file_that_is_not_there_says_so() -> None:
         "",
         MUTE,
     )
-    assert (path, why.why) == ("README.md", "starts db/desk.py, which is not in this repository.")
+    assert (path, why.why) == ("The README", "starts db/desk.py, which is not in this repository.")
     assert not_read(["README.md"], "Ask the desk.") is None
+    assert not_read(["db/desk.tsx"], "bun db/desk.tsx") != ("The README", why)
 
 
 ENTRY = "from crewai import Crew\nfrom bedrock_agentcore import BedrockAgentCoreApp\nfrom read import parsed\napp = BedrockAgentCoreApp()\n@app.entrypoint\ndef invoke(request):\n    return go(parsed(request))\n"

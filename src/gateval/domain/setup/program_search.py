@@ -47,7 +47,7 @@ from gateval.domain.setup.unasked_programs import (
 )
 
 
-def not_read(files: Iterable[str], readme: str = "") -> tuple[str, Refusal] | None:
+def not_read(files: Collection[str], readme: str = "") -> tuple[str, Refusal] | None:
     """Return why nothing here was found, with the file that tells, where there are notebooks or
     programs, or where the `readme` at the root starts one that is not there.
 
@@ -64,8 +64,9 @@ def not_read(files: Iterable[str], readme: str = "") -> tuple[str, Refusal] | No
     for endings, why in ((".ipynb", NOTEBOOKS), (ENDINGS, UNKNOWN), (OTHER_ENDINGS, FOREIGN)):
         if path := next((one for one in own if one.endswith(endings)), ""):
             return path, why
-    if started := next(iter(FILE.findall(readme)), ""):
-        return "README.md", Refusal(f"starts {started}, which is not in this repository.", NAMED)
+    known = {basename(one) for one in files}
+    if started := next((one for one in FILE.findall(readme) if basename(one) not in known), ""):
+        return "The README", Refusal(f"starts {started}, which is not in this repository.", NAMED)
     return None
 
 

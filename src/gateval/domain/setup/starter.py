@@ -124,7 +124,8 @@ def _name_of_program(program: FoundProgram, repository: str) -> str:
 
 
 _CONFIGURATION = re.compile(
-    r"(?!(?:docker-)?compose\b|mkdocs\.|codecov\.|renovate\.|cloudbuild\.|azure(?:-pipelines)?\.)"
+    r"(?!(?:docker-)?compose\b|mkdocs\.|codecov\.|renovate\.|cloudbuild\.|azure(?:-pipelines)?\."
+    r"|fly\.|netlify\.|render\.|railway\.)"
     r"[^./][^/]*\.(?:ya?ml|toml|ini|cfg)"
 )
 """Files in the root that configure a program, and not what builds, checks or deploys it."""

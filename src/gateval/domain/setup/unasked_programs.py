@@ -145,15 +145,24 @@ def _likeliest(paths: Iterable[str], around: RepositoryFiles) -> list[str]:
     )
 
 
+def _peers(asked: Sequence[FoundProgram], language: str) -> dict[str, str]:
+    """Return the paths of several equal agents of one language by what they are called, where none
+    of them leads; nothing else.
+    """
+    best = max((one.score for one in asked), default=0)
+    peers = {one.told: one.path for one in asked if one.score >= best - 1}
+    alike = all(one.target and one.language == language for one in asked)
+    led = any(leads(one.rpartition(":")[2]) for one in peers)
+    return peers if len(peers) > 1 and alike and not led else {}
+
+
 def orchestrated(programs: Sequence[FoundProgram], around: RepositoryFiles) -> list[FoundProgram]:
     """Return the work of a platform that asks several equal agents of Node, of which none leads and
     none is asked otherwise: they are its parts.
     """
     asked = [one for one in programs if one.refused is None]
-    best = max((one.score for one in asked), default=0)
-    peers = {one.told: one.path for one in asked if one.score >= best - 1}
-    node = all(one.target and one.language == "node" for one in asked)
-    if len(peers) < 2 or not node or any(leads(one.rpartition(":")[2]) for one in peers):
+    peers = _peers(asked, "node")
+    if not peers:
         return []
     behind: dict[str, set[str]] = {}
     for path in _likeliest(around.texts, around):
@@ -176,14 +185,10 @@ def worked_for(programs: Sequence[FoundProgram], around: RepositoryFiles) -> lis
     leads: they are its parts.
     """
     asked = [one for one in programs if one.refused is None]
-    best = max((one.score for one in asked), default=0)
-    peers = {one.told: one.path for one in asked if one.score >= best - 1}
-    python = all(one.target and one.language == "python" for one in asked)
-    if len(peers) < 2 or not python or any(leads(one.rpartition(":")[2]) for one in peers):
-        return []
+    peers = _peers(asked, "python")
     for path in _likeliest(around.texts, around):
         why = worked_by(around.texts[path])
-        if why and {*peers.values()} <= {*around.reach.from_(path)} - {path}:
+        if peers and why and {*peers.values()} <= {*around.reach.from_(path)} - {path}:
             return [program_of(path, asked[0].framework, around)._replace(refused=why)]
     return []
 
