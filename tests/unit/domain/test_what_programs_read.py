@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from gateval.domain.setup.program_surroundings import login_of
 from gateval.domain.setup.starter import said_of
 from tests.unit.domain.test_programs_of_strangers import found
 
@@ -194,3 +195,61 @@ def test_names_without_end_and_deep_expressions_are_read_in_time() -> None:
         assert found({"desk.py": FACTORY.replace("{body}", body)})
         again = text.replace("n0 = input", f"x = {deep}\n    n0 = input")
         assert found({"main.py": again})
+
+
+@pytest.mark.parametrize(
+    ("text", "cloud", "by"),
+    [
+        ("from strands import Agent\nagent = Agent(system_prompt='x')\n", "AWS", "the model that"),
+        ("import strands\nagent = strands.Agent(tools=[])\n", "AWS", "the model that Strands takes"),
+        ("from strands import Agent\nm = BedrockModel(model_id='x')\nagent = Agent(model=m)\n", "AWS", "BedrockModel"),
+        ("import boto3\nc = boto3.client('bedrock-runtime')\n", "AWS", "bedrock-runtime"),
+        ("agent = LlmAgent(model=LiteLlm(model='bedrock/anthropic.claude-sonnet-5'))\n", "AWS", "bedrock"),
+        ("from google import genai\nc = genai.Client(vertexai=True)\n", "Google Cloud", "vertexai"),
+        ("from azure.identity import DefaultAzureCredential as D\nc = D()\n", None, ""),
+        ("from strands import Agent\nagent = Agent(OpenAIModel('x'), tools=[])\n", None, ""),
+        ("from strands import Agent\nagent = Agent(**settings)\n", None, ""),
+        ("from strands import Agent\ndef made() -> Agent:\n    return kept\n", None, ""),
+        ("from agents import Agent\nagent = Agent(name='x')\n", None, ""),
+    ],
+)  # fmt: skip
+def test_a_login_that_only_a_machine_has_is_told(text: str, cloud: str | None, by: str) -> None:
+    login = login_of(text)
+    assert (login and login.cloud) == cloud
+    assert login is None or login.by.startswith(by)
+
+
+def test_what_a_login_to_aws_needs_is_named() -> None:
+    text = "from strands import Agent\n\nagent = Agent(tools=[])\n"
+    said = " ".join(said_of(found({"desk.py": text, "requirements.txt": "strands-agents\n"})[0]))
+    assert "It logs in to AWS by the model that Strands takes unless it is told" in said
+    assert "AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY and AWS_REGION that policy.candidate" in said
+
+
+@pytest.mark.parametrize(
+    ("imports", "modules_in"),
+    [("from desk.asked import ask", "src"), ("from helper import ask", ""), ("import json", "")],
+)
+def test_a_package_below_src_is_found_by_a_program_beside_it(imports: str, modules_in: str) -> None:
+    files = {
+        "talk/run.py": f"{imports}\nimport openai\n\nprint(openai.OpenAI(), input('> '))\n",
+        "talk/helper.py": "ask = print\n",
+        "src/desk/__init__.py": "",
+        "src/desk/asked.py": "ask = print\n",
+        "pyproject.toml": "[tool.poetry.dependencies]\nopenai = '*'\n",
+        "poetry.lock": "",
+    }
+    (first,) = (one for one in found(files) if one.path == "talk/run.py")
+    assert first.modules_in == modules_in
+
+
+def test_a_service_in_the_root_finds_itself_and_its_package_below_src() -> None:
+    files = {
+        "talk/run.py": "from service import ask\nimport openai\n\nprint(openai.OpenAI(), input('> '))\n",
+        "service.py": "from desk.asked import ask\n",
+        "src/desk/asked.py": "ask = print\n",
+        "poetry.lock": "",
+        "pyproject.toml": "[tool.poetry.dependencies]\nopenai = '*'\n",
+    }
+    (first,) = (one for one in found(files) if one.path == "talk/run.py")
+    assert (first.command[1:], first.modules_in) == (("-m", "talk.run"), "src")

@@ -29,7 +29,7 @@ from gateval.domain.setup.protocols import (
 )
 from gateval.domain.setup.repository_files import ENDINGS, RepositoryFiles
 from gateval.domain.setup.shown_requests import as_shown
-from gateval.domain.setup.start_command import start_of
+from gateval.domain.setup.start_command import start_of, with_src
 from gateval.domain.setup.told_starts import NODE_SOURCES
 
 TELLING = {"main", "agent", "app", "bot", "server", "index", "cli", "__main__", "run", "assistant"}
@@ -67,7 +67,10 @@ def program_of(path: str, framework: str, around: RepositoryFiles) -> FoundProgr
         application="" if by_word else application,
         flask=flask,
     )
-    command = start.command
+    command, modules_in = start
+    if path.endswith(".py"):
+        reached = around.imported(around.reach.from_(path))
+        modules_in = with_src(modules_in, path, root, reached, around.files)
     if begins and by_word:
         command = at_port(begins.text, (*command, begins.name))
     elif (
@@ -83,7 +86,7 @@ def program_of(path: str, framework: str, around: RepositoryFiles) -> FoundProgr
         framework=framework,
         root=root,
         command=(*command, *invocation.words),
-        modules_in=start.modules_in,
+        modules_in=modules_in,
         invocation=invocation,
         setup=setup,
         include=(),

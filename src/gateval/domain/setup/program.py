@@ -35,23 +35,30 @@ class SetUp(NamedTuple):
         return any(one.endswith(_LOCKS) for one in self.inputs)
 
 
+class Login(NamedTuple):
+    """How a program logs in to a `cloud` with what its machine has: what it calls for that."""
+
+    cloud: str
+    by: str
+
+
 class FoundProgram(NamedTuple):
     """A program: its path, the framework that it imports, and what its manifest would say.
 
     `root` is the folder that it works in ("" is the repository's root); `command` is relative to
-    that. `modules_in` is the folder there from which Python imports its modules, "" for the root
-    itself. `reads` are files whose names its text has, where it works in the repository's root.
-    `models` are those named in its text, as `provider/model-id`. `score` grows with how much speaks
-    for it. `started` is False where nothing tells that the file is a program by itself. `target` is
-    what a bridge asks instead of a command, `language` that of the bridge. `names` are what it is
-    called, the best first. `refused` says why nothing here can ask it. `variables` are those of the
-    environment that it reads, `examples` values that its repository gives of others, `addresses`
-    those that it gives of servers on one's machine, `beside` what serves it. `writes` says that it
-    writes where it works, `redirect` that it calls a provider at its own address, `proved` that it
-    was asked and answered. `inputs` are fields of its own that take the question too, `more` others
-    that it demands. `hinted` says that people are told to start it. `asks` are addresses of servers
-    on its machine, `absent` files that it reads and that are not here, with an example or "".
-    `logs_in` is how it logs in to a cloud.
+    that. `modules_in` is the folder there from which Python imports its modules, `a:b` for two, ""
+    for the root itself. `reads` are files whose names its text has, where it works in the
+    repository's root. `models` are those named in its text, as `provider/model-id`. `score` grows
+    with how much speaks for it. `started` is False where nothing tells that the file is a program
+    by itself. `target` is what a bridge asks instead of a command, `language` that of the bridge.
+    `names` are what it is called, the best first. `refused` says why nothing here can ask it.
+    `variables` are those of the environment that it reads, `examples` values that its repository
+    gives of others, `addresses` those that it gives of servers on one's machine, `beside` what
+    serves it. `writes` says that it writes where it works, `redirect` that it calls a provider at
+    its own address, `proved` that it was asked and answered. `inputs` are fields of its own that
+    take the question too, `more` others that it demands. `hinted` says that people are told to
+    start it. `asks` are addresses of servers on its machine, `absent` files that it reads and that
+    are not here, with an example or "". `logs_in` is how it logs in to a cloud.
     """
 
     path: str
@@ -82,7 +89,7 @@ class FoundProgram(NamedTuple):
     hinted: bool = False
     asks: tuple[str, ...] = ()
     absent: tuple[tuple[str, str], ...] = ()
-    logs_in: str = ""
+    logs_in: Login | None = None
 
     @property
     def runtime(self) -> str:

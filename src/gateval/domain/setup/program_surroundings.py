@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+import ast
 import re
 from collections.abc import Container, Iterable, Iterator
 from functools import lru_cache
 from posixpath import basename, dirname, join, normpath
 
 from gateval.domain.setup.beside import absent_files, asked_here
-from gateval.domain.setup.import_graph import shared_packages
+from gateval.domain.setup.import_graph import python_tree, shared_packages
 from gateval.domain.setup.nest import NEEDED, is_nest
 from gateval.domain.setup.no_edits import needs
-from gateval.domain.setup.program import FoundProgram, SetUp
+from gateval.domain.setup.program import FoundProgram, Login, SetUp
 from gateval.domain.setup.program_install import (
     fitted,
     project_of,
@@ -20,6 +21,7 @@ from gateval.domain.setup.program_install import (
     with_itself,
 )
 from gateval.domain.setup.repository_files import ENDINGS, RepositoryFiles, is_own
+from gateval.domain.setup.server_modules import name_of
 from gateval.domain.setup.start_command import import_root
 from gateval.domain.setup.variables import ENV_EXAMPLES, told_variables
 
@@ -62,21 +64,41 @@ def with_surroundings(program: FoundProgram, path: str, around: RepositoryFiles)
         examples=tuple(plain.items()),
         addresses=tuple(addresses.items()),
         asks=asked_here(around.texts[other] for other in followed if other.endswith(".py")),
-        logs_in=next(filter(None, (_logs_in(around.texts[other]) for other in followed)), ""),
+        logs_in=next(filter(None, (login_of(around.texts[other]) for other in followed)), None),
         absent=(*absent_files(root, names, around.files), *_placeholders(program, around)),
         **needs(around.texts[other] for other in near if other in around.texts),
     )
 
 
-_LOGS_IN = re.compile(
-    r"\b(?:DefaultAzure|ChainedToken|ManagedIdentity|AzureCli|AzureDeveloperCli|InteractiveBrowser)Credential(?=\()"
-)
-"""How a program logs in to Azure with what its machine has."""
+_LOGS_IN = {
+    "Azure": r"\b(?:DefaultAzure|ChainedToken|ManagedIdentity|AzureCli|AzureDeveloperCli"
+    r"|InteractiveBrowser)Credential(?=\()",
+    "AWS": r"\b(?:Bedrock(?:Converse)?(?:Model)?|ChatBedrock(?:Converse)?"
+    r"|(?:Async)?AnthropicBedrock|BedrockRuntimeClient)(?=\()|\bbedrock-(?:agent-)?runtime(?=[\"'])"
+    r"|\bbedrock(?:_converse)?(?=[/:][\w-]+\.)",
+    "Google Cloud": r"\b(?:ChatVertexAI|(?:Async)?AnthropicVertex|vertexai\.init)(?=\()"
+    r"|\bvertexai(?==True|: true)",
+}
+"""What a program calls by which it logs in to a cloud with what its machine has."""
+
+_OF_STRANDS = re.compile(r"^[ \t]*(?:from strands import|import strands\b)", re.M)
 
 
 @lru_cache(maxsize=4_096)
-def _logs_in(text: str) -> str:
-    return found[0] if (found := _LOGS_IN.search(text)) else ""
+def login_of(text: str) -> Login | None:
+    """Return how a text logs in to a cloud, if it does. An agent of Strands that is given no model
+    asks one of Amazon Bedrock: https://strandsagents.com, "Amazon Bedrock" under model providers.
+    """
+    for cloud, by in _LOGS_IN.items():
+        if found := re.search(by, text):
+            return Login(cloud, found[0])
+    made = ast.walk(tree) if _OF_STRANDS.search(text) and (tree := python_tree(text)) else ()
+    calls = (one for one in made if isinstance(one, ast.Call) and name_of(one.func) == "Agent")
+    if any(
+        not one.args and not {None, "model"} & {key.arg for key in one.keywords} for one in calls
+    ):
+        return Login("AWS", "the model that Strands takes unless it is told")
+    return None
 
 
 _SECRET = re.compile(r"(?:KEYS?|TOKEN|SECRET|PASSWORD|CREDENTIALS?|PROJECT|_ID)$")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from posixpath import basename, dirname, join, relpath, splitext
 from typing import NamedTuple
 
@@ -33,7 +33,9 @@ _RELATIVE = re.compile(r"^from[ \t]+\.", re.M)
 
 
 class StartCommand(NamedTuple):
-    """A command relative to the program's root, and the folder there that `PYTHONPATH` needs."""
+    """A command relative to the program's root, and the folders there that `PYTHONPATH` needs,
+    `a:b`.
+    """
 
     command: tuple[str, ...]
     modules_in: str = ""
@@ -62,31 +64,60 @@ def start_of(
     file = relpath(path, root or ".")
     if path.endswith(".py"):
         base = import_root(file, text, root, imported, files)
-        set_up = setup is not None
-        python = ".venv/bin/python" if set_up else "python3"
-        is_main = basename(file) == "__main__.py" and dirname(file)
-        called = function if not (application or is_main or has_guard(text)) else ""
-        if not application and not is_main and not called and base in {None, dirname(file)}:
-            return StartCommand((python, file))
-        place = base if base is not None else "src" if file.startswith("src/") else ""
-        module = splitext(relpath(file, place or "."))[0].replace("/", ".")
-        module = module.removesuffix(".__main__").removesuffix(".__init__")
-        if called:
-            words = f"from {module} import {called}; raise SystemExit({called}())"
-            return StartCommand((python, "-c", words), place)
-        if not application:
-            return StartCommand((python, "-m", module), place)
-        served = f"{module}:{application}"
-        if flask:
-            return StartCommand(
-                (python, "-m", "flask", "--app", served, "run", "--port", "{port}"), place
-            )
-        factory = ("--factory",) if application.endswith("()") else ()
-        served = served.removesuffix("()")
-        return StartCommand((python, "-m", "uvicorn", served, *factory, "--port", "{port}"), place)
+        python = "python3" if setup is None else ".venv/bin/python"
+        return _of_python(file, text, base, python, function, application, flask=flask)
     if (setup is not None and setup.run[0] == "bun") or _OF_BUN.search(text):
         return StartCommand(("bun", file))
     return StartCommand(_of_node(path, text, root, imported, files, locked=setup is not None))
+
+
+def _of_python(
+    file: str,
+    text: str,
+    base: str | None,
+    python: str,
+    function: str,
+    application: str,
+    *,
+    flask: bool,
+) -> StartCommand:
+    """Return how a file of Python is started whose imports are found from `base`, if one tells."""
+    is_main = basename(file) == "__main__.py" and dirname(file)
+    called = function if not (application or is_main or has_guard(text)) else ""
+    if not application and not is_main and not called and base in {None, dirname(file)}:
+        return StartCommand((python, file))
+    place = base if base is not None else "src" if file.startswith("src/") else ""
+    module = splitext(relpath(file, place or "."))[0].replace("/", ".")
+    module = module.removesuffix(".__main__").removesuffix(".__init__")
+    if called:
+        words = f"from {module} import {called}; raise SystemExit({called}())"
+        return StartCommand((python, "-c", words), place)
+    if not application:
+        return StartCommand((python, "-m", module), place)
+    served = f"{module}:{application}"
+    if flask:
+        return StartCommand(
+            (python, "-m", "flask", "--app", served, "run", "--port", "{port}"), place
+        )
+    factory = ("--factory",) if application.endswith("()") else ()
+    served = served.removesuffix("()")
+    return StartCommand((python, "-m", "uvicorn", served, *factory, "--port", "{port}"), place)
+
+
+def with_src(
+    place: str, path: str, root: str, imported: Iterable[str], files: Collection[str]
+) -> str:
+    """Return the folder from which the program at `path` imports, with `src` by a `:` where a
+    package that it and what it imports name lies there alone: a set-up leaves the project out.
+    """
+    file = relpath(path, root or ".")
+    known = {step for one in files if one.endswith(".py") for step in _importable(one)}
+    tops = {name.split(".")[0] for name in imported} - {""}
+    here = {place, dirname(file)}
+    lacking = (one for one in tops if not any(join(root, each, one) in known for each in here))
+    if place != "src" and any(join(root, "src", one) in known for one in lacking):
+        return f"{place}:src" if place else "src"
+    return place
 
 
 def _of_node(

@@ -196,10 +196,15 @@ def _said_of_needs(program: FoundProgram) -> Iterator[str]:
         kept = f"of which the repository has an example alone: {example}"
         yield f"It reads {absent}, {kept if example else 'which the repository has not'}."
     if program.logs_in:
+        cloud, by = program.logs_in
+        named = _LOGIN_VARIABLES.get(cloud, "variables")
         yield (
-            f"It logs in to Azure by {program.logs_in}, and a trial has no such login: variables "
-            "that policy.candidateEnv names, or a key in place of it, have to do."
+            f"It logs in to {cloud} by {by}, and a trial has no such login: {named} that "
+            "policy.candidateEnv names, or a key in place of it, have to do."
         )
+
+
+_LOGIN_VARIABLES = {"AWS": "AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY and AWS_REGION"}
 
 
 def _filled_in(asked: Invocation) -> str:
