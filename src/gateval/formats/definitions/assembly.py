@@ -200,7 +200,8 @@ def _agent(
         why = why or _without_a_prompt(one, name, start[0])
     files = [path for path in dict.fromkeys(one.files) if path and not has_wildcard(path)]
     own = runtime is not None and runtime.type not in {"model", "python", "node"}
-    narrow = own and mapped.watch is None and (mapped.runtime or {}).get("cwd") is None
+    fixed = mapped.watch is not None or (mapped.runtime or {}).get("cwd") is not None
+    narrow = (own or one.closed) and not fixed
     beside = [f"/{path}" for path in files if path != source.path or own]
     watch: list[str] | None = None
     if narrow and runtime is not None:

@@ -52,7 +52,8 @@ class Definition(NamedTuple):
 
     `name` is as written. `models` are those of `provider/model-id` that it names for certain.
     `files` are what it depends on beside its own file, from the root; folders mean all in them.
-    `root` is the folder that its tool works in. `runtime` starts it, as a manifest would say, or
+    `root` is the folder that its tool works in, `closed` says that it depends on nothing there but
+    `files`. `runtime` starts it, as a manifest would say, or
     `line` does, a command line of `coding_agents.py`; where the gate knows neither, `refusal` says
     why and what to do. `model` is how that line names its model. `means` is what else of the file
     counts, whatever the order of its keys.
@@ -65,6 +66,7 @@ class Definition(NamedTuple):
     tools: tuple[AgentTool, ...] = ()
     files: tuple[str, ...] = ()
     root: str = ""
+    closed: bool = False
     runtime: JsonObject | None = None
     line: CommandLine | None = None
     model: str = ""
@@ -84,6 +86,7 @@ class Files:
     _texts: dict[str, str | None] = field(default_factory=dict)
     _named: dict[str, tuple[str, ...]] = field(default_factory=dict)
     _documents: dict[str, tuple[Document, ...]] = field(default_factory=dict)
+    _entries: dict[str, dict[str, list[str]]] = field(default_factory=dict)
 
     def has(self, path: str) -> bool:
         """Whether a file or a link is tracked at this path."""
@@ -127,6 +130,17 @@ class Files:
                 path = f"{one}/{name}" if one else name
                 if self.has(path):
                     yield path
+
+    def entries(self, folder: str) -> Mapping[str, Sequence[str]]:
+        """Return the tracked files of a folder by the name of the entry in it that has them."""
+        if folder not in self._entries:
+            start = f"{folder}/" if folder else ""
+            found: dict[str, list[str]] = {}
+            for path in self.around.tree:
+                if path.startswith(start):
+                    found.setdefault(path[len(start) :].partition("/")[0], []).append(path)
+            self._entries[folder] = found
+        return self._entries[folder]
 
     def skills(self, root: str, *places: str) -> list[str]:
         """Return the folders of the skills that lie in these folders of `root`."""

@@ -1,7 +1,9 @@
 """Agents of frameworks that read files beside their code: a bridge starts them as those would.
 
 - `root_agent.yaml` of Google's Agent Development Kit: https://adk.dev/agents/config/ and
-  `AgentConfig.json` of https://github.com/google/adk-python. Its folder is its closure.
+  `AgentConfig.json` of https://github.com/google/adk-python. Its folder is its closure, with what
+  its files name of the folder above, where Python finds its tools; that whole folder where a file
+  may lead anywhere.
 - `config/agents.yaml` and `config/tasks.yaml` of CrewAI: https://docs.crewai.com/en/concepts/agents
   and /tasks. They belong to the `@CrewBase` class that names them; its project is its closure.
 - `langgraph.json`: https://docs.langchain.com/langsmith/application-structure. Each graph is an
@@ -13,7 +15,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from posixpath import relpath
 
 from gateval.domain.base import JsonObject
@@ -37,6 +39,8 @@ def read_adk(source: DefinitionSource) -> Iterator[Definition]:
     name = source.path.rpartition("/")[2]
     # ADK imports tools by the name of the agent's folder, so it works in the one above
     target = f"{folder}/{name}" if folder else name
+    team = tuple(_adk_team(source))
+    beside = _adk_beside(source, above, team) if folder else None
     yield Definition(
         name=folder or string_of(keys, "name") or "root-agent",
         place=source.key_place("name"),
@@ -45,8 +49,9 @@ def read_adk(source: DefinitionSource) -> Iterator[Definition]:
         tools=tools_of(
             string_of(one, "name").rpartition(".")[2] for one in objects_of(keys, "tools")
         ),
-        files=(source.folder, *_adk_team(source)),
+        files=(source.folder, *team, *(beside or ())),
         root=above,
+        closed=beside is not None,
         runtime={"type": "python", "target": target, "framework": "google-adk"},
         means=without(keys, "instruction"),
     )
@@ -71,6 +76,39 @@ def _adk_team(source: DefinitionSource) -> Iterator[str]:
                 yield path
 
 
+_LEADS_OUT = re.compile(
+    r"\.\.[/\\]|\.parents\b|\.parent\.parent|dirname\([^\n]*dirname\(|\bcwd\(|getcwd\("
+    r"|listdir\(|walk\(|glob\(|import_module\(|__import__|sys\.path"
+)
+"""What may lead a file of Python anywhere."""
+
+_PROJECT = ("pyproject.toml", "requirements.txt", "uv.lock", "poetry.lock", ".python-version")
+
+
+def _adk_beside(source: DefinitionSource, above: str, team: Iterable[str]) -> list[str] | None:
+    """Return what the files of an agent's folder name of the folder above, the project's files
+    among it; None where one of them may lead anywhere.
+    """
+    files, start = source.files, f"{above}/" if above else ""
+    entries = files.entries(above)
+    by_name = {name: entry for entry in entries for name in (entry.removesuffix(".py"), entry)}
+    seen = {source.folder.rpartition("/")[2]}
+    found = [*files.above(above, *_PROJECT)]
+    todo = [*team, *entries.get(source.folder[len(start) :], ())]
+    for read, path in enumerate(todo):  # it grows
+        text = files.text(path) or "" if path.endswith((".py", ".yaml", ".yml")) else ""
+        if read > REFERENCES_LIMIT or (path.endswith(".py") and _LEADS_OUT.search(text)):
+            return None
+        words = {*_WORD.findall(text), *(one.strip(".-") for one in _NAME.findall(text))}
+        for entry in sorted({by_name[one] for one in words & by_name.keys()} - seen):
+            seen.add(entry)
+            found.append(f"{start}{entry}")
+            todo += entries[entry]
+    return found
+
+
+_NAME = re.compile(r"[\w.-]+")
+_WORD = re.compile(r"\w+")
 _CREW = re.compile(r"^@(?:\w+\.)?CrewBase\b[^\n]*\n(?:@[^\n]*\n)*class (\w+)", re.MULTILINE)
 _MODULES = ("crew.py", "crews.py", "main.py", "flow.py")
 _NO_CREW = (

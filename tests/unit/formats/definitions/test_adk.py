@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
+
 from tests.helpers.definitions import closure, found, read, sample
 
 
@@ -28,3 +30,28 @@ def test_a_mapping_adds_the_set_up(tmp_path: Path) -> None:
     assert agent.spec.runtime.setup == ("make", "deps")
     assert agent.spec.runtime.cwd == "/weather"
     assert agent.runtime_type == "python"
+
+
+@pytest.mark.parametrize(
+    ("program", "more"),
+    [
+        ("x = 1\n", set()),
+        ("from rates import today\n", {"rates.py", "tariffs/a.json"}),
+        ("import sys\nsys.path.append('.')\n", {"rates.py", "tariffs/a.json", "other/x.py", "notes.md"}),
+        ("text = open('notes.md').read()\n", {"notes.md"}),
+    ],
+)  # fmt: skip
+def test_it_gets_of_the_folder_above_what_its_files_name(
+    tmp_path: Path, program: str, more: set[str]
+) -> None:
+    """Python finds its tools there; a change of the rest changes nothing of it."""
+    repo = sample(tmp_path / "repo", "adk", "weather")
+    before = closure(read(repo), "weather")
+    repo.write("weather/more.py", program)
+    repo.write("rates.py", "DATA = 'tariffs/a.json'\n")
+    for path in ("tariffs/a.json", "other/x.py", "notes.md"):
+        repo.write(path, "1\n")
+    repo.write("requirements.txt", "google-adk\n")
+    repo.commit()
+    got = closure(read(repo), "weather") - {"evals/weather.yaml"}
+    assert got == before | {"weather/more.py", "requirements.txt"} | more
