@@ -318,16 +318,29 @@ def _confirms(text: str) -> bool:
     return lone and bool(_DECIDES.search(text)) and all(map(_LEFT.search, asked))
 
 
+_KEPT = re.compile(r"\b(\w+)\s*(?::[^=\n]+)?=\s*\Z")
+
+
+def _is_number(asks: re.Match[str], text: str) -> bool:
+    """Whether a line is read as a number: where it stands, or where its name is used."""
+    before = text[max(0, asks.start() - 100) : asks.start()]
+    kept = _KEPT.search(before)
+    return before.endswith(("int(", "float(")) or bool(
+        kept and re.search(rf"\b(?:int|float)\(\s*{kept[1]}\s*\)", text)
+    )
+
+
 def _lines(text: str) -> list[str]:
     """Return what is typed at each place that asks up to the first answer: nothing where that will
-    do, some name where it asks for one, else the question.
+    do, a number or some name where it asks for one, else the question.
     """
     lines: list[str] = []
     for one in _ASKS.finditer(text):
         said = text[one.end() : one.end() + 200].partition(")")[0]
         if PROMPT in lines and _LATER.search(said):
             return [*lines, ""] if _EMPTY_LEAVES.search(text) else lines
-        lines.append("" if _LEFT.search(said) else SOMEBODY if _SAYS_WHO.search(said) else PROMPT)
+        who = SOMEBODY if _SAYS_WHO.search(said) else PROMPT
+        lines.append("" if _LEFT.search(said) else "1" if _is_number(one, text) else who)
     lines = lines if PROMPT in lines else [PROMPT] * len(lines)
     return lines[:_MOST_LINES]
 

@@ -6,7 +6,7 @@ What a program says is read, never run. Pure.
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from functools import lru_cache
 
 from gateval.domain.setup.other_work import NAMED, Refusal
@@ -151,6 +151,7 @@ _WITHIN = {
     name: (_imports(_PLATFORMS[what]), Refusal(f"is {what}, and nothing here.", NAMED))
     for name, what in (
         ("restate", "a service of Restate, which its server asks"),
+        ("uagents", "an agent of uAgents, which messages of other agents ask"),
         ("microsoft_agents", "an agent of the Microsoft 365 Agents SDK, whose channels ask it"),
     )
 }
@@ -209,6 +210,42 @@ def waits_for_platform(text: str) -> Refusal | None:
     """
     waits = "uipath" in text and _INTERRUPTS.search(text) and _WAITS.search(text)
     return _WAITING if waits else None
+
+
+_DRAWN = r"(n8n|voiceflow|flowise|langflow|dify|botpress|make\.com|zapier|relevance ai)\b"
+_RUN_ELSEWHERE = (
+    (
+        rf"(?i)\bplatform\b\W{{1,6}}{_DRAWN}|\bimport\b[^\n]{{0,80}}\b{_DRAWN}",
+        r"(?!(?:.*/)?(?:package|tsconfig)\b).*\.(?:json|vf|ya?ml|dsl|bpz)",
+        "is a flow of {}, which that platform runs, and nothing here.",
+    ),
+    (
+        r"\b(kubectl) (?:apply|create)\b|\b(helm) (?:install|upgrade)\b",
+        r".*\.ya?ml",
+        "describes what a cluster runs (`{}`), and no program that is here.",
+    ),
+    (
+        r"\b(docker[ -]compose) up\b|\b(docker) run\b",
+        r"(?:.*/)?(?:(?:docker-)?compose[\w.-]*\.ya?ml|Dockerfile)",
+        "starts a program of an image (`{}`), and none that is here.",
+    ),
+)
+"""What READMEs tell of what is run elsewhere, the files that it is made of, and why these are not
+asked.
+"""
+
+
+def run_elsewhere(files: Collection[str], readme: str) -> tuple[str, Refusal] | None:
+    """Return the file of which a README tells that a platform, a cluster or an image runs it, with
+    why nothing here asks that; None where it tells of none.
+    """
+    nearest = sorted(files, key=lambda one: (one.count("/"), one))
+    for told, named, why in _RUN_ELSEWHERE:
+        found = re.search(told, readme)
+        path = next((one for one in nearest if found and re.fullmatch(named, one)), "")
+        if found and path:
+            return path, Refusal(why.format(found[1] or found[2]), NAMED)
+    return None
 
 
 _OWN_BRIDGE = (

@@ -29,7 +29,7 @@ from gateval.domain.setup.graph_states import (
     states_of,
     who_asks,
 )
-from gateval.domain.setup.import_graph import importing_names
+from gateval.domain.setup.import_graph import explained_lines, importing_names
 from gateval.domain.setup.libraries import OVER_HTTP
 from gateval.domain.setup.mastra_agents import Mastras, OfMastra
 from gateval.domain.setup.node_hosts import host_of
@@ -413,7 +413,11 @@ def _objects(
         body += f"\nagents=[{_STEP.findall(text)}" if one[2] == "Workflow" else ""
         kind = one[2].removeprefix("new ")
         made = re.fullmatch(makers, one[2]) or (kind in _FINISHED and _FINISHED[kind] in body)
-        elsewhere = made and not path.endswith(".py") and _is_of_host(kind, text)
+        elsewhere = made and (
+            text.count("\n", 0, one.start()) + 1 in explained_lines(text)
+            if path.endswith(".py")
+            else _is_of_host(kind, text)
+        )
         if made and not elsewhere and _is_exported(path, name, one[0], text):
             agent = _object(path, name, framework, body, 20)
             found[agent._replace(found=_exported_as(path, name, one[0], text))] = body

@@ -47,6 +47,12 @@ _LOOKS = re.compile(r"(?i)key|token|auth|secret|identi|verif|credential|user|pri
 
 _REFUSES = re.compile(r"\braise\b|\babort\(|\b401\b|\b403\b")
 _FLASK_LOGIN = frozenset({"jwt_required", "login_required", "token_required", "auth_required"})
+_SESSION = re.compile(
+    r"(?:get_?)?current_(?:active_)?user|require_?(?:session|user|auth\w*|login)|verify_(?:jwt|session)",
+    re.I,
+)
+"""How what a library gives is called that lets those in alone who have logged in."""
+
 _HELD = re.compile(r"(?i)(?:^|_)(?:key|keys|token|tokens|secret|password)$")
 _BEARER = frozenset({"HTTPBearer", "OAuth2PasswordBearer"})
 _DEPENDS = frozenset({"Depends", "Security"})
@@ -63,6 +69,8 @@ def _demands(modules: Modules, routed: Routed) -> Iterator[Access]:
         name = called_by(node) or name_of(node)
         if name in _FLASK_LOGIN and not modules.functions(routed.path, node):
             yield Access("Authorization", login=True)
+    if _is_let_in(modules, routed):
+        yield Access("Cookie", login=True)
     for begin in _guards(modules, routed):
         reached = list(_reached(modules, *begin))
         texts = [ast.unparse(one) for _, one in reached]
@@ -75,6 +83,20 @@ def _demands(modules: Modules, routed: Routed) -> Iterator[Access]:
             shown = f"Bearer {value}" if bearer else value
             known = variable or (held and not bearer)
             yield Access(header, shown, variable, login=login and not known)
+
+
+def _is_let_in(modules: Modules, routed: Routed) -> bool:
+    """Whether what a library gives lets those in alone who have logged in."""
+    given = (
+        node
+        for one, default in arguments(routed.function)
+        for node in (default, *_beside(modules, routed.path, one.annotation))
+        if isinstance(node, ast.Call) and called_by(node) in _DEPENDS and node.args
+    )
+    return any(
+        _SESSION.fullmatch(name_of(one.args[0])) and not [*_meant(modules, routed.path, one)]
+        for one in given
+    )
 
 
 def _guards(modules: Modules, routed: Routed) -> Iterator[tuple[str, Function]]:

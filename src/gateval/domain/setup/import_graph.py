@@ -39,6 +39,18 @@ def _parsed(text: str) -> ast.Module | None:
         return None
 
 
+@lru_cache(maxsize=512)
+def explained_lines(text: str) -> frozenset[int]:
+    """Return the lines of a Python file that stand in docstrings: what they show is no code."""
+    tree = python_tree(text) if '"""' in text or "'''" in text else None
+    return frozenset(
+        line
+        for one in (ast.walk(tree) if tree else ())
+        if isinstance(one, ast.Expr) and isinstance(one.value, ast.Constant)
+        for line in range(one.lineno, (one.end_lineno or one.lineno) + 1)
+    )
+
+
 def python_modules(text: str) -> set[str]:
     """Return the modules that a Python file imports, `a.b` for `from a import b` as well as `a`."""
     found = {
@@ -142,10 +154,11 @@ def roots_of(module: str, files: Iterable[str]) -> frozenset[str]:
 def sees(path: str, roots: Collection[str], files: Container[str]) -> bool:
     """Whether one of these folders is where Python looks for what the file at `path` imports.
 
-    That is its own folder, and those above it, as far as they are no packages.
+    That is its own folder, and those above it, as far as they are no packages; programs are started
+    in the repository's root, even if that is one.
     """
     return any(
-        folder in roots and join(folder, "__init__.py") not in files
+        folder in roots and not (folder and join(folder, "__init__.py") in files)
         for folder in folders_above(path)
     )
 

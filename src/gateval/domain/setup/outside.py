@@ -39,8 +39,7 @@ def outside_of(path: str, around: RepositoryFiles) -> Refusal | None:
 def _is_here(rest: str, around: RepositoryFiles) -> bool:
     """Whether the end of a module's name is a file or a folder here: the root is its package."""
     parts = rest.split(".")[:MOST_STEPS]
-    places = [(begin, end) for end in range(1, len(parts) + 1) for begin in range(end)]
-    paths = ["/".join(parts[begin:end]) for begin, end in places]
+    paths = ["/".join(parts[:end]) for end in range(1, len(parts) + 1)]
     marked = tuple(f"{path}{mark}" for path in paths for mark in (".py", "/"))
     return any(one.startswith(marked) for one in around.files)
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import re
 
-from gateval.domain.setup.libraries import framework_of
+from gateval.domain.setup.libraries import PLAIN_NAMES, framework_of
 from gateval.domain.setup.nest import is_nest
 from gateval.domain.setup.node_protocols import serves_elsewhere
 from gateval.domain.setup.other_work import NAMED, STREAMS, Refusal
@@ -48,8 +48,8 @@ PLATFORM = Refusal(
     "[...]}`, with the command of the platform that serves it on this machine.",
 )
 LOGIN = Refusal(
-    "answers who has logged in (a token, such as `Authorization: Bearer`, that its login or its "
-    "store gives), and nothing here logs in.",
+    "answers who has logged in (a session, or a token such as `Authorization: Bearer`, that its "
+    "login or its store gives), and nothing here logs in.",
     "Write the Agent by hand, with its login under `runtime.request.begin`, or a token that it "
     "takes in `runtime.request.headers` (docs/reference/manifests.md#begin). " + NAMED,
 )
@@ -164,7 +164,7 @@ def served_otherwise(path: str, text: str, behind: str) -> Refusal | None:
     if path.endswith(".py"):
         own = _AGENT_OS.search(text) and not re.search(r"\bAGUI\(", f"{text}\n{behind}")
         gives = _OF_TEMPORAL.search(text) and _GIVES_WORK.search(text)
-        if gives and not (_ROUTED.search(text) and framework_of(path, text)):
+        if gives and not (_ROUTED.search(text) and framework_of(path, text, PLAIN_NAMES)):
             return TEMPORAL
         if _SHOWS_FILES.search(text) and "serve_forever(" in text and "do_POST" not in text:
             return SHOWN

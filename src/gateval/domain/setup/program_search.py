@@ -9,7 +9,7 @@ from posixpath import basename, dirname, splitext
 
 from gateval.domain.setup.answering import answering_bodies, answering_functions, has_guard
 from gateval.domain.setup.asked_by_words import reads_input
-from gateval.domain.setup.channels import channel_of
+from gateval.domain.setup.channels import channel_of, run_elsewhere
 from gateval.domain.setup.crews import NOT_GIVEN
 from gateval.domain.setup.declared import LEAST, DeclaredAgent, declared_agents, leads
 from gateval.domain.setup.found_programs import TELLING, declared_program, program_of
@@ -61,6 +61,8 @@ def not_read(files: Collection[str], readme: str = "") -> tuple[str, Refusal] | 
         one for one in own if not (names_other_work(one) or basename(one).startswith("."))
     ] or own
     own.sort(key=lambda path: splitext(basename(path))[0].lower() not in TELLING)
+    if not own and (elsewhere := run_elsewhere(files, readme)):
+        return elsewhere
     for endings, why in ((".ipynb", NOTEBOOKS), (ENDINGS, UNKNOWN), (OTHER_ENDINGS, FOREIGN)):
         if path := next((one for one in own if one.endswith(endings)), ""):
             return path, why

@@ -76,6 +76,8 @@ _LOGS_IN = {
     "AWS": r"\b(?:Bedrock(?:Converse)?(?:Model)?|ChatBedrock(?:Converse)?"
     r"|(?:Async)?AnthropicBedrock|BedrockRuntimeClient)(?=\()|\bbedrock-(?:agent-)?runtime(?=[\"'])"
     r"|\bbedrock(?:_converse)?(?=[/:][\w-]+\.)",
+    "UiPath": r"\bUiPath(?:Azure)?(?:Chat\w*|OpenAI\w*)?(?=\()",
+    "Databricks": r"\b(?:(?:Async)?DatabricksOpenAI|ChatDatabricks|WorkspaceClient)(?=\()",
     "Google Cloud": r"\b(?:ChatVertexAI|(?:Async)?AnthropicVertex|vertexai\.init)(?=\()"
     r"|\bvertexai(?==True|: true)",
 }

@@ -204,7 +204,11 @@ def _said_of_needs(program: FoundProgram) -> Iterator[str]:
         )
 
 
-_LOGIN_VARIABLES = {"AWS": "AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY and AWS_REGION"}
+_LOGIN_VARIABLES = {
+    "AWS": "AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY and AWS_REGION",
+    "UiPath": "UIPATH_URL and UIPATH_ACCESS_TOKEN",
+    "Databricks": "DATABRICKS_HOST and DATABRICKS_TOKEN",
+}
 
 
 def _filled_in(asked: Invocation) -> str:

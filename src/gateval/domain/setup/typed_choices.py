@@ -23,6 +23,7 @@ _NOT_ITS_INPUT = re.compile(
 )
 """How an argument is called that names a file which a program writes, or is set up by."""
 
+_READS_WORDS = re.compile(r"\b(?:sys|process)\.argv\b")
 _MOST_NAMED = 3
 
 
@@ -51,6 +52,10 @@ def why_unread(text: str) -> Refusal | None:
             f"reads a choice{shown}, and no question: nothing that a person types goes on to what "
             "it asks, which its files hold.",
             NAMED,
+        )
+    if read := _READS_WORDS.search(text):
+        return Refusal(
+            f"takes no question: what it reads of its command (`{read[0]}`) is none.", NAMED
         )
     return None
 

@@ -329,10 +329,10 @@ def pages_of(around: RepositoryFiles) -> Iterator[FoundProgram]:
 
 
 def told_page(programs: Sequence[FoundProgram], around: RepositoryFiles) -> FoundProgram | None:
-    """Return the page, no client, that alone people are told to start and asks none of these."""
+    """Return the page, no client, that alone people are told to start and imports none of these."""
     drawn = (one for one in around.told if one in around.texts and not around.is_client(one))
     pages = {one: why for one in drawn if (why := page_of(around.texts[one]))}
-    near = {one for path in pages for one in around.reach.from_(path)}
+    near = {one for path in pages for one in around.reach.from_(path)} - {*pages}
     if not pages or len(pages) < len(around.told) or any(one.path in near for one in programs):
         return None
     one = min(pages, key=lambda each: around.told[each].place)

@@ -28,16 +28,16 @@ ENV_EXAMPLES = (
 _READ = re.compile(
     r"os\.environ\[\s*[\"'](?P<index>[A-Z][A-Z0-9_]+)[\"']\s*\](?!\s*=[^=])"
     r"|(?:os\.getenv|os\.environ\.get|\b(?:get|read|require)_(?:\w+_)?env(?:_\w+)?)"
-    r"\(\s*[\"'](?P<get>[A-Z][A-Z0-9_]+)[\"']\s*\)"
-    r"|process\.env\.(?P<node>[A-Z][A-Z0-9_]+)\b(?!\s*(?:\?\?|\|\||=[^=]))"
+    r"\(\s*[\"'](?P<get>[A-Z][A-Z0-9_]+)[\"']\s*(?:,\s*(?:\"\"|''|None)\s*)?\)"
+    r"|process\.env\.(?P<node>[A-Z][A-Z0-9_]+)\b(?!\s*(?:(?:\?\?|\|\|)(?!\s*(?:\"\"|''))|=[^=]))"
 )
 _LISTED = re.compile(r"^[ \t]*(?:export )?([A-Z][A-Z0-9_]+)[ \t]*=", re.M)
 _GIVEN = re.compile(
-    r"(?:OPENAI|ANTHROPIC|GEMINI|OPENROUTER|AZURE_OPENAI)_"
+    r"(?!\w*_KEY_?\d+$)(?:OPENAI|ANTHROPIC|GEMINI|OPENROUTER|AZURE_OPENAI)_"
     r"(?:(?!\w*(?:DEPLOYMENT|ASSISTANT|VECTOR|STORE|AGENT|PROMPT_ID|API_VERSION))\w*)|GOOGLE_(?:API_KEY|GEMINI_\w+|GENAI_\w+)"
     r"|(?:LANGSMITH|LANGCHAIN|LANGFUSE|OTEL|NEXT_PUBLIC|VERCEL|NODE|PYTHON|LOG|DEBUG)_?\w*"
     r"|GITHUB(?!\w*(?:TOKEN|PAT|SECRET|KEY)$)_?\w*"
-    r"|PORT|HOST|HOME|PATH|USER|PWD|TMPDIR|CI|SHELL|ENV|LANG|TZ|MODEL"
+    r"|PORT|HOST|HOME|PATH|USER|PWD|TMPDIR|CI|SHELL|ENV|LANG|TZ"
 )
 """What the gate sets itself, what is only for tracing, and what is no matter of the agent's."""
 
