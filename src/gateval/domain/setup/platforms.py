@@ -145,6 +145,15 @@ def answers_later(how: str, route: str) -> Refusal:
     )
 
 
+def demands(option: str) -> Refusal:
+    """Return why a command cannot be asked that demands an option whose value nothing tells."""
+    return Refusal(
+        f"demands `{option}` beside what it is asked, and nothing here tells its value.",
+        "Write the Agent by hand, `runtime: {type: command, command: [...]}`, with that among the "
+        "words. " + NAMED,
+    )
+
+
 def without_question(body: str) -> Refusal:
     """Return why a handler cannot be asked that reads these keys of its payload, given as JSON."""
     keys = ", ".join(f"`{one}`" for one in json.loads(body))

@@ -12,6 +12,7 @@ from gateval.domain.setup.asked_by_words import (
     asked_by_words,
     reads_arguments,
     reads_input,
+    subcommand_of,
 )
 from gateval.domain.setup.express import with_mounts
 from gateval.domain.setup.framework_routes import of_framework
@@ -29,6 +30,7 @@ from gateval.domain.setup.platforms import (
     LOGIN,
     answers_later,
     begun_by,
+    demands,
     served_otherwise,
     without_question,
 )
@@ -43,6 +45,7 @@ from gateval.domain.setup.program_surroundings import folder_and_set_up
 from gateval.domain.setup.protocols import hosted
 from gateval.domain.setup.repository_files import RepositoryFiles
 from gateval.domain.setup.request_models import asked_as_written
+from gateval.domain.setup.typed_choices import demanded_of
 
 _PLACE = re.compile(r"/(?::\w|<\w)")
 """Where a path of Node or Flask has the number of what an earlier request made."""
@@ -123,6 +126,17 @@ def _as_written(
     return written or asked, refused or (SILENT if silent else None)
 
 
+def _demanded(path: str, asked: Invocation, around: RepositoryFiles) -> str:
+    """Return an option that a program of one command demands beside what it is asked by; "" for
+    none.
+    """
+    if not path.endswith(".py") or subcommand_of(path, around.texts[path]):
+        return ""
+    named = [one.partition("=")[0] for one in asked.words]
+    options = (one for one in demanded_of(around.texts[path]) if one not in named)
+    return next((one for one in options if not re.fullmatch(QUESTION, one.strip("-"))), "")
+
+
 def _by_words(
     path: str, asked: Invocation, around: RepositoryFiles
 ) -> tuple[Invocation, Refusal | None]:
@@ -137,6 +151,8 @@ def _by_words(
     words, file = (told.words, told.file) if told else ((), "")
     if words and not file:
         return Invocation(words=words, stdin=""), None
+    if (asked.sure or asked.words) and (wanted := _demanded(path, asked, around)):
+        return asked, demands(wanted)
     near = f"{around.texts[path]}\n{around.reach.behind(path)}"
     if not asked.words and len(_CHOSEN.findall(near)) >= _MOST_CHOSEN:
         return asked, DIALOG

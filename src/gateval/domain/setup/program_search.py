@@ -60,16 +60,38 @@ def not_read(files: Collection[str], readme: str = "") -> tuple[str, Refusal] | 
     own = [
         one for one in own if not (names_other_work(one) or basename(one).startswith("."))
     ] or own
-    own.sort(key=lambda path: splitext(basename(path))[0].lower() not in TELLING)
+    own = [one for one in own if not one.endswith(".d.ts")]
+    named = [one for one in own if one.endswith(".ipynb") and basename(one) in readme]
+    own.sort(key=lambda one: (one not in named, splitext(basename(one))[0].lower() not in TELLING))
     if not own and (elsewhere := run_elsewhere(files, readme)):
         return elsewhere
     for endings, why in ((".ipynb", NOTEBOOKS), (ENDINGS, UNKNOWN), (OTHER_ENDINGS, FOREIGN)):
         if path := next((one for one in own if one.endswith(endings)), ""):
-            return path, why
+            deploys = _DEPLOYS.search(readme) if why == UNKNOWN else None
+            return ("The README", _deployed(deploys[1])) if deploys else (path, why)
     known = {basename(one) for one in files}
-    if started := next((one for one in FILE.findall(readme) if basename(one) not in known), ""):
-        return "The README", Refusal(f"starts {started}, which is not in this repository.", NAMED)
+    for does, pattern in (("starts", FILE), ("names", _SOURCE)):
+        if absent := next(
+            (one for one in pattern.findall(readme) if basename(one) not in known), ""
+        ):
+            return "The README", Refusal(
+                f"{does} {absent}, which is not in this repository.", NAMED
+            )
     return None
+
+
+_SOURCE = re.compile(r"(?<![\w./-])((?:[\w-]+/)*[\w.-]+\.(?:py|tsx?|mjs))\b(?![\w(/])")
+"""How a file of code is named."""
+
+_DEPLOYS = re.compile(r"^[ \t$>]*(?:uvx? (?:run )?|npx |pnpm |bunx )?([a-z][\w-]+ deploy)\b", re.M)
+
+
+def _deployed(command: str) -> Refusal:
+    return Refusal(
+        f"deploys its agent (`{command}`): it runs on that platform, and no program here is known "
+        "to ask a model.",
+        NAMED,
+    )
 
 
 _DECLARED = 30
@@ -161,7 +183,7 @@ def _unasked(
     """Return what tells why nothing here is asked: a page, a handler, a program of another kind."""
     found = [*pages_of(around), *azure_functions(known, around), *handlers_of(around)]
     found = found or [*programs] or unstarted(known, around) or asked_elsewhere(around)
-    found = found or passed_over(around)
+    found = found or passed_over(around) or [*handlers_of(around, asking=False)]
     if notebook := told_notebook(found, around):
         return [found[0]._replace(path=notebook, refused=NOTEBOOKS)]
     return found

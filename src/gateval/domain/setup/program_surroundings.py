@@ -75,10 +75,11 @@ _LOGS_IN = {
     r"|InteractiveBrowser)Credential(?=\()",
     "AWS": r"\b(?:Bedrock(?:Converse)?(?:Model)?|ChatBedrock(?:Converse)?"
     r"|(?:Async)?AnthropicBedrock|BedrockRuntimeClient)(?=\()|\bbedrock-(?:agent-)?runtime(?=[\"'])"
-    r"|\bbedrock(?:_converse)?(?=[/:][\w-]+\.)",
+    r"|\bbedrock(?:_converse)?(?=[/:][\w-]+\.)|\bboto3\.(?:client|resource|Session)(?=\()"
+    r"|@ai-sdk/amazon-bedrock",
     "UiPath": r"\bUiPath(?:Azure)?(?:Chat\w*|OpenAI\w*)?(?=\()",
     "Databricks": r"\b(?:(?:Async)?DatabricksOpenAI|ChatDatabricks|WorkspaceClient)(?=\()",
-    "Google Cloud": r"\b(?:ChatVertexAI|(?:Async)?AnthropicVertex|vertexai\.init)(?=\()"
+    "Google Cloud": r"\b(?:google\.auth\.default|ChatVertexAI|(?:Async)?AnthropicVertex|vertexai\.init)(?=\()"
     r"|\bvertexai(?==True|: true)",
 }
 """What a program calls by which it logs in to a cloud with what its machine has."""

@@ -34,7 +34,7 @@ from gateval.domain.setup.invocation import (
 from gateval.domain.setup.model_values import KINDS, Values, beside, names_identity, needed, plain
 from gateval.domain.setup.openapi import SOME_TEXT, is_looked_after, takes_question
 from gateval.domain.setup.program import is_asked
-from gateval.domain.setup.request_reading import RequestReading, listed_in
+from gateval.domain.setup.request_reading import RequestReading, listed_in, refused_without
 from gateval.domain.setup.server_modules import (
     MOST_STEPS,
     Modules,
@@ -225,6 +225,8 @@ class Handler:
             sent.left += (
                 key for key in every if _OF_FILES.fullmatch(key) and key not in sent.single
             )
+            wanted = refused_without(self.routed.function, one.arg)
+            sent.single |= {key: every[key] for key in every if key in wanted - {*sent.single}}
         else:
             self._add_value(sent, one, default, called)
         return True

@@ -97,6 +97,28 @@ def _is_request(node: ast.expr) -> bool:
     return bool(re.search(r"(?i)^(?:\w*req\w*|r)$", ast.unparse(node)))
 
 
+def refused_without(function: ast.AST, name: str) -> set[str]:
+    """Return the fields of a parameter of this name without which a handler raises an error."""
+    found = set()
+    for node in ast.walk(function):
+        if not (isinstance(node, ast.If) and any(isinstance(one, ast.Raise) for one in node.body)):
+            continue
+        whole = node.test
+        several = isinstance(whole, ast.BoolOp) and isinstance(whole.op, ast.Or)
+        tests = whole.values if isinstance(whole, ast.BoolOp) and several else [whole]
+        for test in tests:
+            held = test.operand if isinstance(test, ast.UnaryOp) else test
+            if isinstance(held, ast.Compare) and isinstance(held.ops[0], ast.Is):
+                held = held.left
+            elif not isinstance(test, ast.UnaryOp):
+                continue
+            if isinstance(held, ast.Call) and called_by(held) == "strip":
+                held = getattr(held.func, "value", held)
+            if isinstance(held, ast.Attribute) and ast.unparse(held.value) == name:
+                found.add(held.attr)
+    return found
+
+
 _SPEAKERS = frozenset({"role", "sender", "author", "from", "speaker", "type"})
 _TALK = re.compile(r"(?i)messag|histor|conversation|turns|dialog|chat|transcript|thread")
 

@@ -80,6 +80,42 @@ def _options_of(text: str) -> dict[str, bool]:
     return found
 
 
+_FAILS = re.compile(r"(?:\w+\.)*(?:error|exit|_exit|usage|print_help|print_usage)")
+
+
+@lru_cache(maxsize=4_096)
+def demanded_of(text: str) -> tuple[str, ...]:
+    """Return the options without which a program does not go on: it says so where it declares
+    them, or fails where one is missing.
+    """
+    tree = python_tree(text) if "--" in text else None
+    nodes = [*ast.walk(tree)] if tree else []
+    without = {name for node in nodes if isinstance(node, ast.If) for name in _missed(node)}
+    found = []
+    for one in nodes:
+        if not isinstance(one, ast.Call) or not _OPTION.fullmatch(dotted(one.func)):
+            continue
+        name, keys = _name_of(one), {key.arg: key.value for key in one.keywords}
+        required = keys.get("required")
+        says = isinstance(required, ast.Constant) and required.value is True
+        given = not says and "default" in keys and ast.unparse(keys["default"]) != "None"
+        plain = name.lstrip("-").replace("-", "_")
+        if name.startswith("--") and not given and (says or plain in without):
+            found.append(name)
+    return tuple(dict.fromkeys(found))
+
+
+def _missed(node: ast.If) -> Iterator[str]:
+    """Yield the arguments without which the branch of a condition ends the program."""
+    last = node.body[-1]
+    called = last.value if isinstance(last, ast.Expr) else None
+    fails = isinstance(called, ast.Call) and _FAILS.fullmatch(dotted(called.func))
+    if not (isinstance(last, ast.Raise) or fails):
+        return
+    tested = re.fullmatch(r"not \w+\.(\w+)|\w+\.(\w+) is None", ast.unparse(node.test))
+    yield from filter(None, tested.groups() if tested else ())
+
+
 def _kind(node: ast.expr) -> str:
     return dotted(node.func if isinstance(node, ast.Call) else node)
 

@@ -303,15 +303,18 @@ def azure_functions(known: Mapping[str, str], around: RepositoryFiles) -> Iterat
         yield program_of(path, known[path], around)._replace(refused=AZURE)
 
 
-def handlers_of(around: RepositoryFiles) -> Iterator[FoundProgram]:
-    """Yield the handler of a platform that asks a model, the one called as an agent is first."""
+def handlers_of(around: RepositoryFiles, *, asking: bool = True) -> Iterator[FoundProgram]:
+    """Yield the handler of a platform, one that asks a model or any; one called as an agent is
+    first.
+    """
     found = [
         path
         for path, text in around.texts.items()
         if is_handler(text)
         and not does_other_work(path, text)
         and (
-            around.framework(path)
+            not asking
+            or around.framework(path)
             or asks_workers_ai(text)
             or asks_a_model(f"{text}\n{around.reach.behind(path)}")
         )
