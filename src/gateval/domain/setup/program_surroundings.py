@@ -79,7 +79,8 @@ _LOGS_IN = {
     r"|@ai-sdk/amazon-bedrock",
     "UiPath": r"\bUiPath(?:Azure)?(?:Chat\w*|OpenAI\w*)?(?=\()",
     "Databricks": r"\b(?:(?:Async)?DatabricksOpenAI|ChatDatabricks|WorkspaceClient)(?=\()",
-    "Google Cloud": r"\b(?:google\.auth\.default|ChatVertexAI|(?:Async)?AnthropicVertex|vertexai\.init)(?=\()"
+    "Google Cloud": r"\b(?:google\.auth\.default|ChatVertexAI|(?:Async)?AnthropicVertex"
+    r"|vertexai\.init)(?=\()"
     r"|\bvertexai(?==True|: true)",
 }
 """What a program calls by which it logs in to a cloud with what its machine has."""
