@@ -253,3 +253,10 @@ def test_a_service_in_the_root_finds_itself_and_its_package_below_src() -> None:
     }
     (first,) = (one for one in found(files) if one.path == "talk/run.py")
     assert (first.command[1:], first.modules_in) == (("-m", "talk.run"), "src")
+
+
+def test_a_graph_that_langgraph_json_names_is_offered_once() -> None:
+    graph = "from langgraph.graph import StateGraph\ngraph = StateGraph(dict).compile()\n"
+    told = '{"graphs": {"desk": "./graph.py:graph"}}'
+    files = {"langgraph.json": told, "graph.py": graph, "src/other.py": graph}
+    assert [one.told for one in found(files)] == ["langgraph.json", "src/other.py:graph"]

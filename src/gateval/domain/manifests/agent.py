@@ -245,7 +245,7 @@ class Agent(Value):
     root). `places` maps `spec.KEY` and `metadata.KEY` to the place of that key;
     `other_metadata` are the keys in `metadata` that nothing here reads. `digest` covers the
     manifest's whole meaning (canonical JSON of the document without places), not the files it
-    refers to.
+    refers to. `mapped` are keys of `spec` that the gate config says in its place, and where there.
     """
 
     kind: Literal["Agent"] = "Agent"
@@ -256,6 +256,7 @@ class Agent(Value):
     place: SourceLocation
     path: str
     places: Mapping[str, SourceLocation] = {}
+    mapped: Mapping[str, str] = {}
     digest: str
 
     @property

@@ -23,6 +23,7 @@ from gateval.domain.manifests.agent import (
     ToolServerSpec,
 )
 from gateval.domain.manifests.fixture import PROMPTS, Fixture, InputType
+from gateval.domain.manifests.gate_config import GATE_CONFIG_PATH
 from gateval.domain.manifests.playground import HOST, PORT, TOOLS_COMMAND, TOOLS_URL, references
 from gateval.domain.paths import (
     has_wildcard,
@@ -104,6 +105,9 @@ def _leads_out(path: str) -> str:
 
 def problem_in(agent: Agent, path: str, message: str) -> Problem:
     """Return a problem with what stands at `path` in the Agent's manifest."""
+    for key, where in agent.mapped.items():
+        if path.startswith(key):
+            path = f"{where}{path.removeprefix(key)} of {GATE_CONFIG_PATH}"
     part = path
     while part and part not in agent.places:
         part = part[: max(part.rfind("."), part.rfind("["), 0)]

@@ -206,6 +206,8 @@ def declared_agents(
             told += _flows(path, text) if framework == "Genkit" and not served else ()
             bodies |= _objects(path, text, framework, _NODE_CALL, {}, {})
     mastras = Mastras(texts)
+    graphs = {(one.file, one.names[1]) for one in told if one.path.endswith(".json")}
+    bodies = {one: body for one, body in bodies.items() if (one.file, one.found) not in graphs}
     told += [*_ranked(bodies, texts), *_mastras(mastras)]
     first, through = mastras.first(), mastras.through()
     roots = {dirname(one.path) for one in told if one.found == "root_agent"}

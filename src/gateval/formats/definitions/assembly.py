@@ -231,9 +231,17 @@ def _agent(
         spec=made,
         place=one.place,
         path=source.path,
+        mapped={
+            f"spec.{key}": f"agents[{start[0]}].{key}" for key in _MAPPED if getattr(mapped, key)
+        }
+        if start
+        else {},
         digest=digest({"kind": "Agent", "name": name, "spec": written}),
     )
     return agent, why
+
+
+_MAPPED = ("runtime", "watch", "models", "uses")
 
 
 def _without_a_prompt(one: Definition, name: str, at: int) -> Problem | None:

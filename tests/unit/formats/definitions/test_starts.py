@@ -60,11 +60,18 @@ def test_a_prompt_alone_is_asked_of_a_model(tmp_path: Path) -> None:
 
 
 def test_what_is_wrong_with_a_mapping_is_told_by_its_place_in_the_config(tmp_path: Path) -> None:
-    config = "agents: [{match: .claude/**, runtime: {type: command, comand: [x]}}]\n"
-    snapshot = read(sample(tmp_path / "repo", "claude", "code-reviewer", config=config))
-    (problem,) = snapshot.problems
-    assert "agents[0].runtime" in str(problem)
-    assert CONFIG in str(problem)
+    started = "type: command, command: [x]"
+    for wrong, key in (
+        ("type: command, comand: [x]", "comand"),
+        (f"{started}, setup: {{run: [x], inputs: [../x], creates: [y]}}", "setup.inputs[0]"),
+        (f"{started}, setup: {{run: [x], inputs: [/tools], creates: [../y]}}", "setup.creates[0]"),
+    ):
+        config = f"agents: [{{match: .claude/**, runtime: {{{wrong}}}}}]\n"
+        snapshot = read(sample(tmp_path / key / "repo", "claude", "code-reviewer", config=config))
+        told = str(snapshot.problems)
+        assert (f"agents[0].runtime.{key} of {CONFIG}" in told, "spec." in told) == (True, False), (
+            told
+        )
 
 
 def test_a_mapping_that_fits_nothing_is_told(tmp_path: Path) -> None:
