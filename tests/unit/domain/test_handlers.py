@@ -290,3 +290,38 @@ def test_a_path_may_be_named() -> None:
         "/chat?message={{ prompt }}",
         "GET",
     )
+
+
+MLFLOW = """from databricks.sdk import WorkspaceClient
+from mlflow.genai.agent_server import invoke
+from pydantic import BaseModel
+client = WorkspaceClient().serving_endpoints.get_open_ai_client()
+class Asked(BaseModel):
+    document_text: str
+    questions: list[str]
+class Said(BaseModel):
+    results: list[str]
+@invoke()
+async def answer(data: dict) -> dict:
+    asked = Asked(**data)
+    said = Said(results=[client.chat.completions.create(messages=asked.questions)])
+    return said.model_dump()
+"""
+SERVES = "from mlflow.genai.agent_server import AgentServer\nimport agent\nserver = AgentServer()\napp = server.app\ndef main():\n    server.run(app_import_string='start:app')\nif __name__ == '__main__':\n    main()\n"
+
+
+def test_a_handler_of_mlflow_is_asked_by_a_model_of_its_own() -> None:
+    first, *_ = found({"agent.py": MLFLOW, "start.py": SERVES})
+    body = {"document_text": "gateval", "questions": ["{{ prompt }}"]}
+    assert (first.path, first.invocation.route) == ("start.py", "/invocations")
+    assert (json.loads(first.invocation.body), first.invocation.answer) == (body, "results")
+    turns = "from mlflow.types.responses import ResponsesAgentRequest\n" + MLFLOW
+    assert "input" in json.loads(found({"agent.py": turns, "start.py": SERVES})[0].invocation.body)
+
+
+def test_what_a_handler_says_of_an_error_is_no_answer() -> None:
+    text = "@app.route('/ask', methods=['POST'])\ndef ask():\n    question = request.get_json().get('question')\n    if question is None:\n        return jsonify({'message': 'none'}), 400\n    return jsonify({'reply_to': go(question)})\n"
+    assert asked(text, FLASK).answer == "reply_to"
+    marked = "from flask import *\nimport json\napp = Flask(__name__)\ndef go(question):\n    yield f'data: [SOURCE] {json.dumps({\"page_content\": 1})}\\n\\n'\n    for chunk in model(question):\n        yield f'data: {chunk}\\n\\n'\n@app.route('/ask', methods=['POST'])\ndef ask():\n    question = request.get_json().get('question')\n    return Response(go(question), mimetype='text/event-stream')\n"
+    written = asked("", marked)
+    assert (written.stream, written.answer) == ("sse", "")

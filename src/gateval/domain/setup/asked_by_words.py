@@ -345,6 +345,15 @@ def _lines(text: str) -> list[str]:
     return lines[:_MOST_LINES]
 
 
+_LOOP_OF_AGNO = re.compile(r"\.a?cli_app\((?:[^#]{0,600}?\bexit_on\s*=\s*\[([^\]]*)\])?")
+"""The loop of Agno, which reads the question itself after all that a program asks before."""
+
+
+def _who(text: str, one: re.Match[str]) -> str:
+    """Return what is typed where a program asks for what is no question: nothing if it may."""
+    return "" if _LEFT.search(text[one.end() : one.end() + 200].partition(")")[0]) else SOMEBODY
+
+
 _FUNCTIONS = re.compile(r"^[ \t]*(?:async )?def ", re.M)
 _DECIDES = re.compile(
     r"(?<![\w.])(?:console\.)?input\([^\n]{0,200}((?i:\by/n\b|yes/no)[^\n\"']{0,20})"
@@ -441,6 +450,9 @@ def _typed(text: str) -> str:
         ends = [end[1]] if end and _GOES_ON.search(text) else []
         chosen = ["y" if _USUALLY.match(one) else "n" for one in decided]
         return "\n".join([*chosen, *_lines(text), *ends, ""])
+    if first and (begun := _LOOP_OF_AGNO.search(text, first.end())):
+        word = next(iter(_LITERAL.findall(begun[1] or "")), "exit")
+        return "\n".join([*(_who(text, one) for one in _ASKS.finditer(text)), PROMPT, word, ""])
     if asks == 1 and end:  # a loop may be one of a graph, and a line too much is read by nobody
         return f"{PROMPT}\n{end[1]}\n"
     if asks == 1 and _GOES_ON.search(text) and _EMPTY_LEAVES.search(text):

@@ -185,6 +185,12 @@ _ASKS_SERVER = re.compile(
 )
 """Where a program names a server on its machine that it asks."""
 
+_ASKS_PORT = re.compile(
+    r"\b(?!Fast|Http|HTTP|Base)[A-Z]\w*\(\s*host[ \t]*=[ \t]*[\"'](localhost|127\.0\.0\.1)[\"'],"
+    r"\s*port[ \t]*=[ \t]*(\d{2,5})\b"
+)
+"""Where a program makes a client of a server on its machine."""
+
 _LISTENS = re.compile(r"(?i)\bport\b[\"']?[ \t]*(?::[ \t]*int[ \t]*)?[=:,][ \t]*[\"']?(\d{2,5})\b")
 _OF_MODELS = {"11434"}
 """The port of Ollama, which models name."""
@@ -203,10 +209,12 @@ def asked_here(texts: Iterable[str]) -> tuple[str, ...]:
 @lru_cache(maxsize=4_096)  # many agents of one file
 def _ports_of(text: str) -> tuple[tuple[tuple[str, str], ...], frozenset[str]]:
     """Return the addresses that a text asks, each with its port, and the ports that it names."""
-    here = "localhost:" in text or "127.0.0.1:" in text
+    here = "localhost" in text or "127.0.0.1" in text
     found = _ASKS_SERVER.findall(text) if here else ()
-    asks = ((f"{scheme}{place}", port) for scheme, place, port in found)  # and nobody's password
-    return tuple(asks), frozenset(_LISTENS.findall(text))
+    asks = [(f"{scheme}{place}", port) for scheme, place, port in found]  # and nobody's password
+    plain = _ASKS_PORT.sub("", text) if here else text
+    asks += [(f"{host}:{port}", port) for host, port in _ASKS_PORT.findall(text)] if here else []
+    return tuple(asks), frozenset(_LISTENS.findall(plain))
 
 
 _EXAMPLE = re.compile(

@@ -250,7 +250,8 @@ def _keys(
     if left <= 0:
         return []
     if isinstance(value, ast.Tuple) and value.elts:
-        return _keys(values, routed, value.elts[0], left - 1)
+        failed = any(isinstance(one, ast.Constant) and _fails(one.value) for one in value.elts[1:])
+        return [] if failed else _keys(values, routed, value.elts[0], left - 1)
     if isinstance(value, ast.Await):
         return _keys(values, routed, value.value, left - 1)
     if isinstance(value, ast.Dict):
@@ -265,15 +266,28 @@ def _keys(
     if isinstance(value, ast.Name):
         set_to = _set_to(routed.function, value.id)
         return [key for one in set_to for key in _keys(values, routed, one, left - 1)]
-    if not isinstance(value, ast.Call):
-        return []
+    return _keys_of_call(values, routed, value, left) if isinstance(value, ast.Call) else []
+
+
+def _keys_of_call(values: Values, routed: Routed, value: ast.Call, left: int) -> list[str]:
+    """Return the keys of what a call makes: a response, a model or an object."""
+    if called_by(value) == "model_dump" and isinstance(value.func, ast.Attribute):
+        return _keys(values, routed, value.func.value, left - 1)
     named = [one.arg or "" for one in value.keywords]
     if called_by(value) in _WRAPS:
         content = value.args[0] if value.args else keyword_of(value, "content")
+        status = keyword_of(value, "status_code")
+        if isinstance(status, ast.Constant) and _fails(status.value):
+            return []
         return _keys(values, routed, content, left - 1) if content is not None else named
     return (
         named if values.model(routed.path, called_by(value)) or called_by(value) == "dict" else []
     )
+
+
+def _fails(status: object) -> bool:
+    """Whether a status says that there is no answer."""
+    return isinstance(status, int) and status >= 400
 
 
 def _own(function: Function) -> Iterator[ast.AST]:
@@ -323,13 +337,23 @@ def _pieces(values: Values, routed: Routed) -> _Pieces:
             for part in _parts(node.value):
                 chunk = chunk or chunk_path(part, function, routed.function)
                 if isinstance(part, ast.Call) and called_by(part) == "dumps":
-                    keys += _keys(values, inner, part)
+                    found = [] if _is_marked(node.value, part) else _keys(values, inner, part)
+                    keys, text = [*keys, *found], text or not found
                 elif isinstance(part, ast.Name | ast.Attribute | ast.Subscript):
                     found = _keys(values, inner, part) if isinstance(part, ast.Name) else []
                     keys, text = [*keys, *found], text or not found
         within = {**dict(_within(function)), **within}
     lines = bool(_DUMPS.search(written)) and "data:" not in written
     return _Pieces(keys, text, lines, "\\n" in written, chunk, within)
+
+
+def _is_marked(value: ast.expr | None, part: ast.expr) -> bool:
+    """Whether JSON stands behind a mark in an event, which is plain text as a whole then."""
+    if not isinstance(value, ast.JoinedStr):
+        return False
+    held = [getattr(one, "value", None) for one in value.values]
+    place = held.index(part) if part in held else 0
+    return place > 0 and not text_of(value.values[place - 1]).rstrip().endswith("data:")
 
 
 def _within(function: Function) -> Iterator[tuple[str, str]]:

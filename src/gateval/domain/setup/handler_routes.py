@@ -69,6 +69,20 @@ def routes_of(modules: Modules) -> Iterator[Routed]:
                     yield Routed(path, route, method, node, made, group.calls, group.flask)
             if isinstance(node, ast.Call) and called_by(node) in _LISTED:
                 yield from _listed(modules, path, node)
+            if isinstance(node, Function) and (own := _of_mlflow(modules, path, node)):
+                yield Routed(path, "/invocations", "post", node, own, ())
+
+
+def _of_mlflow(modules: Modules, path: str, node: Function) -> ast.Call | None:
+    """Return the decorator of a function that MLflow's server of agents asks."""
+    calls = (one for one in node.decorator_list if isinstance(one, ast.Call))
+    called = next((one for one in calls if called_by(one) == "invoke"), None)
+    of_mlflow = (
+        one.module == "mlflow.genai.agent_server"
+        for one in modules.nodes(path)
+        if isinstance(one, ast.ImportFrom)
+    )
+    return called if called and any(of_mlflow) else None
 
 
 _LISTED = {"Route": "endpoint", "add_api_route": "endpoint", "add_url_rule": "view_func"}

@@ -14,7 +14,9 @@ from gateval.domain.setup.python_text import in_older_words
 _PLAIN_IMPORT = re.compile(r"^[ \t]*import[ \t]+([\w., \t]+)", re.M)
 _FROM_IMPORT = re.compile(r"^[ \t]*from[ \t]+([\w.]+)[ \t]+import[ \t]*\(?[ \t]*([\w, \t]*)", re.M)
 _IMPORTING_LINE = re.compile(
-    r"""^.*\b(?:from|import|require)\b.*$|^\s*(?:\w+ )?"[\w./-]+"$""", re.M
+    r"""^[ \t]*(?:from|import)\b.*$|^.*(?:\bfrom\s*["']|\brequire\().*$"""
+    r"""|^\s*(?:\w+ )?"[\w./-]+"$""",
+    re.M,
 )
 _IN_BRACKETS = re.compile(r"^[ \t]*from[ \t]+[\w.]+[ \t]+import[ \t]*\(([^()]*)\)", re.M)
 _NAME = re.compile(r"[\w-]+")

@@ -11,6 +11,9 @@ MESSAGES = "messages"
 """The key of a whole conversation, a list of roles and texts."""
 
 ASKED = (*QUESTION.split("|"), "content", "user_input", "user_message", MESSAGES)
+QUESTIONS = ("prompts", "questions", "queries", "tasks")
+"""Lists of them."""
+
 TOPICS = ("topic", "goal", "idea", "subject", "theme", "request")
 """What a request is about, where nothing in it is called a question."""
 

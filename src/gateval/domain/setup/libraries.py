@@ -269,6 +269,9 @@ _ASKS_OTHERS = ("agent_framework.a2a",)
 
 OVER_HTTP = "a model's HTTP API"
 _NAMES = frozenset({*PYTHON.values(), *NODE.values(), *GO.values(), "Amazon Bedrock", OVER_HTTP})
+_CLIENT = re.compile(r"\.get_open_?ai_client\(")
+"""How a client of the OpenAI SDK is made by another one's."""
+
 _BEDROCK = re.compile(
     r"\.client\(\s*(?:service_name\s*=\s*)?[\"']bedrock-(?:agent-)?(?:runtime|agentcore)[\"']"
 )
@@ -305,6 +308,7 @@ def framework_of(path: str, text: str, own: Container[str] = ()) -> str:
         names = (NODE[key] for key in NODE if any(_is_package(one, key) for one in packages))
     asked = _PROVIDER.search(text) or (path.endswith(".py") and _asks_ollama(text))
     plain = OVER_HTTP if asked and _SENDS.search(text) else ""
+    plain = plain or ("OpenAI SDK" if _CLIENT.search(text) else "")
     return next(names, "Amazon Bedrock" if _BEDROCK.search(text) else plain)
 
 

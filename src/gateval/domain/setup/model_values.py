@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from gateval.domain.setup.invocation import ASKED, PROMPT
+from gateval.domain.setup.invocation import ASKED, PROMPT, QUESTIONS
 from gateval.domain.setup.openapi import IDENTITY, SOME, SOME_TEXT, SOME_UUID, harmless
 from gateval.domain.setup.server_modules import (
     MOST_STEPS,
@@ -89,7 +89,7 @@ class Values:
         value = self.value(path, plain(kind), left - 1)
         inner = plain(kind)
         texts = isinstance(inner, ast.Subscript) and name_of(plain(inner.slice)) == "str"
-        if value == [] and texts and name in ASKED:
+        if value == [] and texts and name in {*ASKED, *QUESTIONS}:
             value = [SOME_TEXT]
         for call in (one for one in (made, *beside(kind)) if isinstance(one, ast.Call)):
             for shown in _examples(call):

@@ -58,7 +58,8 @@ class FoundProgram(NamedTuple):
     its own address, `proved` that it was asked and answered. `inputs` are fields of its own that
     take the question too, `more` others that it demands. `hinted` says that people are told to
     start it. `asks` are addresses of servers on its machine, `absent` files that it reads and that
-    are not here, with an example or "". `logs_in` is how it logs in to a cloud.
+    are not here, with an example or "". `logs_in` is how it logs in to a cloud, `fills` are
+    commands that people are told to begin with.
     """
 
     path: str
@@ -90,6 +91,7 @@ class FoundProgram(NamedTuple):
     asks: tuple[str, ...] = ()
     absent: tuple[tuple[str, str], ...] = ()
     logs_in: Login | None = None
+    fills: tuple[str, ...] = ()
 
     @property
     def runtime(self) -> str:

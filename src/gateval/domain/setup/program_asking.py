@@ -59,6 +59,11 @@ _FILLS = re.compile(r"^\s{0,4}await\s+(?:ingest|seed|populate)(?:[A-Z]\w*)?\(", 
 """How a command of Node fills its store before it asks anything."""
 
 
+_OF_MLFLOW = re.compile(r"^from mlflow\.genai\.agent_server import [^#]*?\binvoke\b", re.M)
+_OF_RESPONSES = re.compile(r"\bResponses(?:Agent|AgentRequest)\b")
+"""What takes a conversation as MLflow's server of agents does."""
+
+
 def how_asked(path: str, around: RepositoryFiles) -> tuple[Invocation, Refusal | None]:
     """Return how a program is asked, and why it cannot be, if so."""
     text, behind = around.texts[path], around.reach.behind(path)
@@ -81,12 +86,23 @@ def how_asked(path: str, around: RepositoryFiles) -> tuple[Invocation, Refusal |
         return asked, refused or why
     spoken = bool(asked.preset) or asked.body == SENT
     if spoken or hosted(path, text) or not path.endswith(".py"):
-        return asked, refused
+        return _hosted(path, asked, around), refused
     if aiohttp_route(f"{text}\n{behind}"):
         return asked, refused or (None if asked.sure else SILENT)
     if asked.route == "/invocations":
         return asked, refused or (None if asked.field else without_question(asked.body))
     return _as_written(path, asked, refused, around)
+
+
+def _hosted(path: str, asked: Invocation, around: RepositoryFiles) -> Invocation:
+    """Return how a server with a way of its own is asked; one of MLflow by the model that its
+    handler makes of what it gets, if that is no conversation.
+    """
+    near = {one: around.texts[one] for one in around.reach.from_(path)}
+    if not any(map(_OF_MLFLOW.search, near.values())):
+        return asked
+    turns = any(map(_OF_RESPONSES.search, near.values()))
+    return asked if turns else asked_as_written(near) or asked
 
 
 def _of_node(path: str, around: RepositoryFiles) -> tuple[Invocation, Refusal | None]:

@@ -23,6 +23,7 @@ from gateval.domain.setup.program_install import (
 from gateval.domain.setup.repository_files import ENDINGS, RepositoryFiles, is_own
 from gateval.domain.setup.server_modules import name_of
 from gateval.domain.setup.start_command import import_root
+from gateval.domain.setup.told_starts import told_fillings
 from gateval.domain.setup.variables import ENV_EXAMPLES, told_variables
 
 
@@ -66,6 +67,7 @@ def with_surroundings(program: FoundProgram, path: str, around: RepositoryFiles)
         asks=asked_here(around.texts[other] for other in followed if other.endswith(".py")),
         logs_in=next(filter(None, (login_of(around.texts[other]) for other in followed)), None),
         absent=(*absent_files(root, names, around.files), *_placeholders(program, around)),
+        fills=tuple(_told_to_fill({"", root, dirname(path)}, path, around)),
         **needs(around.texts[other] for other in near if other in around.texts),
     )
 
@@ -119,6 +121,15 @@ def _told_to_set(
         for name in told_variables(around.readmes[path]) if dirname(path) in folders else ():
             if _SECRET.search(name) or any(name in text for text in texts):
                 yield name
+
+
+def _told_to_fill(folders: Container[str], path: str, around: RepositoryFiles) -> Iterator[str]:
+    """Yield the commands of the READMEs of folders that fill what the program at `path` needs."""
+    for readme, text in around.readmes.items():
+        if dirname(readme) in folders:
+            for one in told_fillings(text, around.files, dirname(readme)):
+                if basename(path) not in one:
+                    yield one
 
 
 _PLACEHOLDER = re.compile(r"(?:[\w.-]+/)*[\w-]+\.(?:log|txt|md|pdf|docx?|csv|json|ya?ml|html?)")

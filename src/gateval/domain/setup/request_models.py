@@ -27,6 +27,7 @@ from gateval.domain.setup.invocation import (
     ASKED,
     MESSAGES,
     PROMPT,
+    QUESTIONS,
     TOPICS,
     Begin,
     Invocation,
@@ -249,7 +250,8 @@ class Handler:
     def _add_body(self, sent: Sent, one: ast.arg, default: ast.expr | None) -> None:
         """Add a parameter that is the body, or a key of it."""
         sent.bodies[one.arg] = self._value(one, default)
-        sent.single = RequestReading.of(self.routed.function, one.arg).keys("json")
+        own = RequestReading.of(self.routed.function, one.arg).keys("json")
+        sent.single = own or self._model_read()
         embedded = isinstance(default, ast.Call) and keyword_of(default, "embed")
         if embedded or (name_of(plain(one.annotation)) in KINDS and not sent.single):
             sent.single = sent.bodies
@@ -424,8 +426,12 @@ def _asked_in(body: dict[str, Any]) -> str:
     lists = [key for key, value in body.items() if isinstance(value, list)]
     exact = [one for one in ASKED if one in texts and one != MESSAGES]
     told = [one for one in ASKED if one in lists]
+    several = [one for one in lists if body[one] == [SOME_TEXT] and one in QUESTIONS]
     named = [one for one in texts if takes_question(one)]
     inner = [(key, value) for key, value in body.items() if isinstance(value, dict)]
+    if not exact and several:
+        body[several[0]] = [PROMPT]
+        return several[0]
     if found := next(iter([*exact, *named]), ""):
         body[found] = PROMPT
         return found

@@ -10,6 +10,7 @@ from typing import NamedTuple
 
 from gateval.domain.manifests.catalogue import Catalogue
 from gateval.domain.manifests.evaluation import SCRIPTED_PROVIDER
+from gateval.domain.setup.asked_by_words import SOMEBODY
 from gateval.domain.setup.invocation import Invocation
 from gateval.domain.setup.program import FoundProgram
 from gateval.domain.setup.program_install import PROJECT_FILES
@@ -170,6 +171,11 @@ def _said_of_request(asked: Invocation) -> Iterator[str]:
         yield (f"How it takes a question is not clear from its text: it gets it {where}.")
     if filled := _filled_in(asked):
         yield (f"Its request needs more, which is filled in by type alone: {filled}.")
+    if SOMEBODY in (asked.stdin or "").split("\n"):
+        yield (
+            f"It asks for something before the question: `{SOMEBODY}` stands there under stdin, "
+            "write what you mean."
+        )
     if asked.left:
         named = ", ".join(f"`{one}`" for one in asked.left)
         yield (f"Its request may have {named} too, left out here: add some if the answer is of it.")
@@ -195,6 +201,8 @@ def _said_of_needs(program: FoundProgram) -> Iterator[str]:
     for absent, example in program.absent[:MOST_NAMED]:
         kept = f"of which the repository has an example alone: {example}"
         yield f"It reads {absent}, {kept if example else 'which the repository has not'}."
+    for command in program.fills[:MOST_NAMED]:
+        yield f"Its README begins with `{command}`, and no trial does: what that makes is lacking."
     if program.logs_in:
         cloud, by = program.logs_in
         named = _LOGIN_VARIABLES.get(cloud, "variables")

@@ -87,6 +87,30 @@ def told_starts(
     return found
 
 
+_FILLS = re.compile(
+    r"^[ \t>]*(?:\d+\. +)?[`$]{0,4} *((?:(?:uv|poetry|pipenv) +run|python[\d.]*|npx|tsx|node"
+    r"|(?:npm|pnpm|yarn|bun)(?: +run)?|flask|docker[ -]compose +(?:run|exec)|make)\b"
+    r"[^\n`|&;#]{0,100}?(?<![a-z])(?:ingest\w*|seed\w*|populate|\w{1,20}[_:-]init"
+    r"|(?:load|create|build|init|setup|index|prepare|download|embed|import|fetch|upload|generate)"
+    r"[-_:]?(?:db|database|data\w*|docs?|documents?|index\w*|vector\w*|embeddings?|tables?"
+    r"|collections?|models?|files|kb|knowledge\w*|graph))(?![a-z])[^\n`|&;#]{0,100})",
+    re.M,
+)
+"""A command that fills or fetches what a program needs before it is asked."""
+
+
+def told_fillings(readme: str, files: Container[str], folder: str) -> tuple[str, ...]:
+    """Return the commands by which people are told to fill or fetch what a program needs first;
+    what they start has to be here.
+    """
+    found = []
+    for one in _FILLS.finditer(readme):
+        named = FILE.search(one[1])
+        if not named or any(place in files for place in _places(named[1], folder)):
+            found.append(" ".join(one[1].split()))
+    return tuple(dict.fromkeys(found))
+
+
 def _worth(told: ToldStart) -> tuple[bool, bool, bool]:
     """A sentence is worth more than a file that is there, and that more than one that is not."""
     return bool(told.words and not told.file), bool(told.words), bool(told.file)
