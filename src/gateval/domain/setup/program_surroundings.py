@@ -77,7 +77,8 @@ _LOGS_IN = {
     r"|InteractiveBrowser)Credential(?=\()",
     "AWS": r"\b(?:Bedrock(?:Converse)?(?:Model)?|ChatBedrock(?:Converse)?"
     r"|(?:Async)?AnthropicBedrock|BedrockRuntimeClient)(?=\()|\bbedrock-(?:agent-)?runtime(?=[\"'])"
-    r"|\bbedrock(?:_converse)?(?=[/:][\w-]+\.)|\bboto3\.(?:client|resource|Session)(?=\()"
+    r"|\bbedrock(?:_converse)?(?=[/:][\w-]+\.)"
+    r"|\bboto3\.(?:client|resource|Session)(?=\((?!\s*[\"']bedrock-))"
     r"|@ai-sdk/amazon-bedrock",
     "UiPath": r"\bUiPath(?:Azure)?(?:Chat\w*|OpenAI\w*)?(?=\()",
     "Databricks": r"\b(?:(?:Async)?DatabricksOpenAI|ChatDatabricks|WorkspaceClient)(?=\()",
