@@ -46,6 +46,7 @@ def test_a_page_that_makes_its_agents_itself_is_refused_as_the_page() -> None:
     [
         ("**Platform:** Voiceflow (import the .vf file into your own)", "Voiceflow"),
         ("You can import the .json file into your own n8n instance.", "n8n"),
+        ("The Desk is a specialized n8n AI agent.", "n8n"),
         ("Ask the desk.", ""),
     ],
 )
@@ -139,3 +140,29 @@ def test_a_route_that_gives_its_question_to_temporal_is_refused_in_a_package_too
 def test_a_login_of_a_platform_is_told(made: str, named: str) -> None:
     first, *_ = found({"main.py": f"{AGENT}model = {made}\n"})
     assert f"a trial has no such login: {named}" in str(said_of(first))
+
+
+def test_what_windows_alone_has_and_what_a_readme_says_to_make_are_told() -> None:
+    text = f"from uiautomation import Control\n{AGENT}"
+    first, *_ = found({"main.py": text})
+    assert first.refused
+    assert "works on the windows of Windows (it imports `uiautomation` in main.py)" in (
+        first.refused.why
+    )
+    files = {"main.py": AGENT, "README.md": "Fill in `keys.yaml`, and `.env`.\n"}
+    first, *_ = found({**files, "keys.yaml.example": "a: b\n", ".env.example": "A_KEY=\n"})
+    assert first.absent == (("keys.yaml", "keys.yaml.example"),)
+
+
+@pytest.mark.parametrize(
+    ("made", "named"),
+    [
+        ("LiteLlm(model='ollama_chat/mistral-small3.1')", "ollama_chat/mistral-small3.1"),
+        ("ChatOllama(model='llama3')", "ChatOllama"),
+    ],
+)
+def test_ollama_has_to_run_beside_what_asks_it_by_its_own_api(made: str, named: str) -> None:
+    first, *_ = found({"main.py": f"{AGENT}model = {made}\n"})
+    assert f"It asks a server at Ollama's address (`{named}`)" in str(said_of(first))
+    first, *_ = found({"main.py": f"{AGENT}model = OpenAI(base_url='http://localhost:11434/v1')\n"})
+    assert not first.asks

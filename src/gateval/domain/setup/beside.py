@@ -196,14 +196,24 @@ _OF_MODELS = {"11434"}
 """The port of Ollama, which models name."""
 
 
+_OLLAMA = re.compile(
+    r"\b(?:Chat|Async)?Ollama(?:LLM|Model|Client|Chat\w*|Embeddings?)?(?=\()"
+    r"|\bollama\.(?:chat|generate|embed\w*)(?=\()|(?<=[\"'])ollama(?:_chat)?/[\w.:-]+(?=[\"'])"
+)
+"""How a program asks Ollama by the API of its own, which no gateway of models speaks."""
+
+
 def asked_here(texts: Iterable[str]) -> tuple[str, ...]:
     """Return the addresses of servers on its machine that a program of these texts asks: they have
     to run beside it. At a port that it names for itself it serves.
     """
-    read = [_ports_of(text) for text in texts]
+    known = list(texts)
+    read = [_ports_of(text) for text in known]
     own = _OF_MODELS.union(*(listens for _, listens in read))
-    found = (one for asks, _ in read for one in asks)
-    return tuple(dict.fromkeys(address for address, port in found if port not in own))
+    found = [address for asks, _ in read for address, port in asks if port not in own]
+    named = next(filter(None, (_OLLAMA.search(text) for text in known if "llama" in text)), None)
+    of_models = [f"Ollama's address (`{named[0]}`)"] if named else []
+    return tuple(dict.fromkeys([*found, *of_models]))
 
 
 @lru_cache(maxsize=4_096)  # many agents of one file

@@ -215,7 +215,10 @@ def waits_for_platform(text: str) -> Refusal | None:
 _DRAWN = r"(n8n|voiceflow|flowise|langflow|dify|botpress|make\.com|zapier|relevance ai)\b"
 _RUN_ELSEWHERE = (
     (
-        rf"(?i)\bplatform\b\W{{1,6}}{_DRAWN}|\bimport\b[^\n]{{0,80}}\b{_DRAWN}",
+        (
+            rf"(?i)\bplatform\b\W{{1,6}}{_DRAWN}|\bimport\b[^\n]{{0,80}}\b{_DRAWN}"
+            rf"|\b{_DRAWN}(?:[ -]\w[\w-]*){{0,2}} (?:agent|(?:work)?flow|chatbot|automation)\b"
+        ),
         r"(?!(?:.*/)?(?:package|tsconfig)\b).*\.(?:json|vf|ya?ml|dsl|bpz)",
         "is a flow of {}, which that platform runs, and nothing here.",
     ),
@@ -244,7 +247,8 @@ def run_elsewhere(files: Collection[str], readme: str) -> tuple[str, Refusal] | 
         found = re.search(told, readme)
         path = next((one for one in nearest if found and re.fullmatch(named, one)), "")
         if found and path:
-            return path, Refusal(why.format(found[1] or found[2]), NAMED)
+            named_so = next(filter(None, found.groups()))
+            return path, Refusal(why.format(named_so), NAMED)
     return None
 
 

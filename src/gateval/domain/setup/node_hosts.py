@@ -203,8 +203,8 @@ def unknown_in(text: str) -> Refusal | None:
     found = next((one for one in packages if _UNKNOWN.search(one) and not is_known(one)), "")
     return (
         Refusal(
-            f"imports `{found}`, for which there is no bridge, and has no route or input that a "
-            "question could go to.",
+            f"imports `{found}`, for which there is no bridge, and no route or input known here "
+            "takes a question to it.",
             _HINT,
         )
         if found

@@ -10,15 +10,25 @@ from gateval.domain.setup.other_work import NAMED, Refusal
 from gateval.domain.setup.repository_files import RepositoryFiles
 from gateval.domain.setup.server_modules import MOST_STEPS
 
+_OF_WINDOWS = re.compile(r"uiautomation|pywinauto|win32gui")
+"""Modules that Windows alone has."""
+
 _KNOWN = frozenset(one.partition(".")[0] for one in PYTHON)
 
 
 def outside_of(path: str, around: RepositoryFiles) -> Refusal | None:
-    """Return why a Python program cannot be started here that imports, or whose files import, a
-    package of which the README says that this folder is a part; None for any other.
+    """Return why a Python program cannot be started here that imports, or whose files import, what
+    Windows alone has, or a package of which the README says that this folder is a part; None for
+    any other.
     """
     for one in around.reach.from_(path) if path.endswith(".py") else ():
         for module in sorted(around.modules[one]):
+            if _OF_WINDOWS.fullmatch(module):
+                return Refusal(
+                    f"works on the windows of Windows (it imports `{module}` in {one}), on which "
+                    "nothing here runs.",
+                    NAMED,
+                )
             top, _, rest = module.partition(".")
             if rest and not _is_here(rest, around) and _is_above(top, around):
                 named = ".".join(module.split(".")[:2])

@@ -20,7 +20,7 @@ from gateval.domain.setup.program_install import (
     with_extras,
     with_itself,
 )
-from gateval.domain.setup.repository_files import ENDINGS, RepositoryFiles, is_own
+from gateval.domain.setup.repository_files import ENDINGS, FILE_NAME, RepositoryFiles, is_own
 from gateval.domain.setup.server_modules import name_of
 from gateval.domain.setup.start_command import import_root
 from gateval.domain.setup.told_starts import told_fillings
@@ -56,6 +56,8 @@ def with_surroundings(program: FoundProgram, path: str, around: RepositoryFiles)
     addresses = {name: value for one in given for name, value in one.addresses.items()}
     followed = list(around.reach.from_(path)) if path in around.texts else []
     names = frozenset().union(*(around.names[other] for other in followed))
+    told_of = (around.readmes[one] for one in around.readmes if dirname(one) in {root, ""})
+    names |= {one for text in told_of for one in FILE_NAME.findall(text) if one[:4] != ".env"}
     return program._replace(
         setup=setup,
         include=shared,

@@ -67,7 +67,7 @@ _CALLED_AT_TOP = re.compile(r"^(?:void |await )?\w+(?:\.\w+)*\(.{0,200}\);?$", r
 
 ENDINGS = (".py", ".js", ".mjs", ".cjs", ".ts", ".mts", ".tsx", ".go")
 
-_FILE_NAME = re.compile(r"[\w.-]+\.\w+")
+FILE_NAME = re.compile(r"[\w.-]+\.\w+")
 """What may be the name of a file that a program reads."""
 
 _ELSEWHERE = re.compile(
@@ -232,7 +232,7 @@ _LOOKS_FOR_ENV = re.compile(
 def _names_in(text: str) -> frozenset[str]:
     """Return what in a text may be the names of files that it reads."""
     env = {".env"} if ".env" in text and _LOOKS_FOR_ENV.search(text) else set()
-    return frozenset({*_FILE_NAME.findall(text), *env})
+    return frozenset({*FILE_NAME.findall(text), *env})
 
 
 def is_read(path: str, *, examples: bool = False) -> bool:
