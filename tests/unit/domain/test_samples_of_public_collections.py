@@ -7,6 +7,7 @@ import pytest
 from gateval.domain.setup.asked_by_words import asked_by_words
 from gateval.domain.setup.program_search import not_read
 from gateval.domain.setup.starter import said_of
+from gateval.domain.setup.told_starts import told_fillings
 from gateval.domain.setup.variables import example_values, variables_of
 from tests.unit.domain.test_handlers import ASK
 from tests.unit.domain.test_programs_of_strangers import MAIN, found
@@ -166,3 +167,26 @@ def test_ollama_has_to_run_beside_what_asks_it_by_its_own_api(made: str, named: 
     assert f"It asks a server at Ollama's address (`{named}`)" in str(said_of(first))
     first, *_ = found({"main.py": f"{AGENT}model = OpenAI(base_url='http://localhost:11434/v1')\n"})
     assert not first.asks
+
+
+@pytest.mark.parametrize(
+    ("sent", "told"),
+    [
+        ("fetch('http://localhost:8000/Persona', { method: 'POST', body })", True),
+        ("fetch(AGENT_ENDPOINT_URL, { method: 'POST', body })", True),
+        ("axios.post(process.env.REACT_APP_URL, body)", True),
+        ("fetch('/data.json')", False),
+        ("fetch('http://localhost:8000/prices')", False),
+    ],
+)
+def test_a_page_that_sends_its_questions_elsewhere_says_where(sent: str, told: bool) -> None:
+    page = f"import React, {{ useState }} from 'react';\nconst send = () => {sent};\n"
+    refused = [one.refused.why for one in found({"src/App.js": page}) if one.refused]
+    assert any("is a page that sends what a person types to" in one for one in refused) == told
+
+
+def test_programs_that_load_data_are_what_people_begin_with() -> None:
+    readme = "```\npython work/data_loader.py\nnode addEmbeddings.js\npython desk.py\n```\n"
+    files = {"work/data_loader.py", "addEmbeddings.js", "desk.py"}
+    told = ("python work/data_loader.py", "node addEmbeddings.js")
+    assert told_fillings(readme, files, "") == told

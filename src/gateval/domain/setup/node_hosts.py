@@ -230,3 +230,24 @@ def page_in(text: str) -> Refusal | None:
         if found
         else None
     )
+
+
+_OF_A_PAGE = re.compile(
+    r"\bfrom\s+[\"'](?:react|vue|svelte|preact)[\"']|\brequire\([\"']react[\"']\)"
+)
+_POSTS_AWAY = re.compile(
+    r"\b(?:fetch|axios(?:\.post)?)\(\s*(?:[\"'`](https?://[^\"'`\s$]+)"
+    r"|([A-Z][A-Z0-9_]{3,}|(?:process|import\.meta)\.env\.\w+)\b)"
+)
+
+
+def posts_away(text: str) -> Refusal | None:
+    """Return why a page cannot be asked that sends what a person types to a server elsewhere."""
+    found = _POSTS_AWAY.search(text) if _OF_A_PAGE.search(text) else None
+    if not found or "POST" not in text[found.end() : found.end() + 200] + found[0].upper():
+        return None
+    return Refusal(
+        f"is a page that sends what a person types to `{(found[1] or found[2])[:80]}`, and nothing "
+        "here is what answers there.",
+        "Call `gateval init` in the repository of what answers it. " + _HINT,
+    )

@@ -93,7 +93,8 @@ _FILLS = re.compile(
     r"[^\n`|&;#]{0,100}?(?<![a-z])(?:ingest\w*|seed\w*|populate|\w{1,20}[_:-]init"
     r"|(?:load|create|build|init|setup|index|prepare|download|embed|import|fetch|upload|generate)"
     r"[-_:]?(?:db|database|data\w*|docs?|documents?|index\w*|vector\w*|embeddings?|tables?"
-    r"|collections?|models?|files|kb|knowledge\w*|graph))(?![a-z])[^\n`|&;#]{0,100})",
+    r"|collections?|models?|files|kb|knowledge\w*|graph)"
+    r"|data[-_](?:load|insert|ingest|import|prepar)\w*|add[-_]?[Ee]mbeddings?)(?![a-z])[^\n`|&;#]{0,100})",
     re.M,
 )
 """A command that fills or fetches what a program needs before it is asked."""

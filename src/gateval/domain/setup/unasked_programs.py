@@ -10,7 +10,14 @@ from gateval.domain.setup.channels import channel_of, no_bridge, worked_by
 from gateval.domain.setup.declared import leads
 from gateval.domain.setup.found_programs import program_of
 from gateval.domain.setup.libraries import is_bridged, is_named, is_unbridged
-from gateval.domain.setup.node_hosts import client_in, hands_on, host_of, page_in, unknown_in
+from gateval.domain.setup.node_hosts import (
+    client_in,
+    hands_on,
+    host_of,
+    page_in,
+    posts_away,
+    unknown_in,
+)
 from gateval.domain.setup.node_protocols import COPILOT, TO_A_JOB
 from gateval.domain.setup.other_work import (
     AZURE,
@@ -93,6 +100,9 @@ def _otherwise_asked(
                 return path, why
     if why := _without_bridge(program, around):
         return program.path, why
+    for path in near if program.refused == UNSTARTED else ():
+        if why := posts_away(around.texts[path]):
+            return path, why
     speaks = [one for one in near if _SOCKETS.search(around.texts[one])]
     path = min(speaks, key=lambda one: (names_other_work(one), one), default="")
     return (path, STREAMS) if path else (program.path, None)
@@ -235,7 +245,8 @@ def asked_elsewhere(around: RepositoryFiles) -> list[FoundProgram]:
             one,
         ),
     )
-    for cause in (_own_way, host_of, _works_for_others, client_in, hands_on, unknown_in, page_in):
+    told = (_own_way, host_of, _works_for_others, client_in, hands_on, unknown_in, page_in)
+    for cause in (*told, posts_away):
         for path in _likeliest(nearest, around) if cause is host_of else nearest:
             if why := cause(around.texts[path]):
                 return [program_of(path, "", around)._replace(refused=why)]
