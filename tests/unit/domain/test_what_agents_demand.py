@@ -10,6 +10,7 @@ import pytest
 
 from gateval.domain.setup.program_search import not_read
 from gateval.domain.setup.starter import said_of
+from gateval.domain.setup.variables import example_values, variables_of
 from tests.unit.domain.test_programs_of_strangers import found
 
 
@@ -132,3 +133,102 @@ def test_a_page_of_copilot_studio_is_a_client() -> None:
     first, *_ = found({"src/Chat.tsx": text})
     assert first.refused
     assert first.refused.why.startswith("is a client of an agent of Copilot Studio")
+
+
+BOT = "import { Chat } from 'chat';\nimport { createSlackAdapter } from '@chat-adapter/slack';\nimport { agent } from './agent';\nexport const bot = new Chat({ adapters: { slack: createSlackAdapter() } });\n"
+
+
+def test_the_file_that_hears_of_questions_is_told() -> None:
+    agent = "import { Agent } from '@voltagent/core';\nconst agent = new Agent({ name: 'a', model: 'openai/gpt-4o' });\nexport { agent };\n"
+    first, *_ = found({"lib/agent.ts": agent, "lib/bot.ts": BOT, "package.json": "{}"})
+    assert first.refused
+    assert (first.path, first.refused.why.partition(":")[0]) == ("lib/bot.ts", "is a bot of Slack")
+
+
+def test_clients_of_agents_that_run_elsewhere_are_told() -> None:
+    text = "import mindsdb_sdk\nserver = mindsdb_sdk.connect('http://127.0.0.1:47334')\nprint(server.agents.get('a').completion([]))\n"
+    first, *_ = found({"main.py": text})
+    assert first.refused
+    assert first.refused.why == "is a client of an agent of MindsDB, which its server runs."
+    text = "import { Activity } from '@microsoft/agents-activity';\nimport { CopilotStudioClient } from '@microsoft/agents-copilotstudio-client';\nimport readline from 'readline';\nvoid main();\n"
+    first, *_ = found({"src/index.ts": text, "package.json": "{}"})
+    assert first.refused
+    assert first.refused.why.startswith("is a client of an agent of Copilot Studio")
+
+
+def test_models_of_files_beside_are_not_those_of_an_agent_of_a_cloud() -> None:
+    own = "from strands import Agent\nagent = Agent(tools=[x])\n"
+    other = "from strands import Agent\nfrom strands.models.openai import OpenAIModel\nagent = Agent(model=OpenAIModel(model_id='gpt-4o'))\n"
+    models = {one.path: one.models for one in found({"a.py": own, "b.py": other})}
+    assert models == {"a.py": (), "b.py": ("openai/gpt-4o",)}
+
+
+PAGE = "import streamlit as st\nfrom agent import build\nif asked := st.chat_input():\n    st.write(build().invoke(asked))\n"
+BUILD = "from langchain.agents import create_agent\ndef build(model=None):\n    return create_agent(model=model, tools=[])\n"
+CLI = 'import sys\nfrom agent import build\nif __name__ == "__main__":\n    print(build().invoke({"messages": [("human", " ".join(sys.argv[1:]))]}))\n'
+
+
+@pytest.mark.parametrize(
+    ("readme", "path"),
+    [
+        ("Run `streamlit run app.py`.\n- `main.py` - optional command\n", "main.py"),
+        ("Run `streamlit run app.py`.\n", "app.py"),
+    ],
+)
+def test_a_command_that_a_readme_names_asks_the_agent_of_its_page(readme: str, path: str) -> None:
+    texts = {"app.py": PAGE, "agent.py": BUILD, "main.py": CLI, "README.md": readme}
+    first, *_ = found(texts)
+    assert (first.path, first.refused is None) == (path, path == "main.py")
+
+
+@pytest.mark.parametrize(
+    ("text", "names"),
+    [
+        ("const key = getRequiredEnv('DESK_KEY');", ("DESK_KEY",)),
+        ("const key = requireEnv(`DESK_KEY`), id = mustGetEnvVar('DESK_ID');", ("DESK_KEY", "DESK_ID")),
+        ("key = _require_env('DESK_KEY')", ("DESK_KEY",)),
+        ("const key = getEnv('DESK_KEY', 'x');", ()),
+        ("setEnv('DESK_KEY'); forget_env('DESK_KEY')", ()),
+    ],
+)  # fmt: skip
+def test_variables_that_a_function_of_its_own_reads_are_told(text: str, names: object) -> None:
+    assert variables_of(text) == names
+
+
+def test_a_server_without_a_scheme_is_an_address_too() -> None:
+    told = example_values("ORA_DSN=localhost:1521/FREEPDB1\nDESK_MODE=fast\n")
+    assert (told.plain, told.addresses) == (
+        {"DESK_MODE": "fast"},
+        {"ORA_DSN": "localhost:1521/FREEPDB1"},
+    )
+
+
+EVENTS = """from fastapi import FastAPI
+from anthropic import Anthropic
+from pydantic import BaseModel
+from events import sent
+app = FastAPI()
+class Asked(BaseModel):
+    prompt: str
+async def run_agent(prompt):
+    yield {"type": "tools", "tools": []}
+    answer = Anthropic().messages.create(model="claude-sonnet-4-6", messages=[])
+    yield {"type": "delta", "text": answer.content[0].text}
+@app.post("/api/agent/run")
+async def run(asked: Asked):
+    return sent(run_agent(asked.prompt))
+"""
+SENT = """import json
+from sse_starlette.sse import EventSourceResponse
+def sent(events):
+    async def stream():
+        async for event in events:
+            yield {"data": json.dumps(event)}
+    return EventSourceResponse(stream())
+"""
+
+
+def test_a_stream_that_a_function_of_its_own_sends_is_told() -> None:
+    first, *_ = found({"main.py": EVENTS, "events.py": SENT})
+    asked = first.invocation
+    assert (asked.route, asked.stream, asked.answer) == ("/api/agent/run", "sse", "text")

@@ -81,6 +81,7 @@ _OTHERWISE = {
     "a server of Parlant, which is asked in sessions of its own": "parlant",
     "a client of an agent that runs in Copilot Studio": r"microsoft_agents\.copilotstudio",
     "a client of an agent that speaks A2A and runs elsewhere": r"a2a\.client",
+    "a client of an agent of MindsDB, which its server runs": "mindsdb_sdk",
 }
 _VOICE = (
     r"fastrtc|vision_agents|livekit|pipecat|pyaudio|sounddevice|speech_recognition|vocode|pyttsx3|RealtimeSTT"

@@ -186,6 +186,12 @@ def _streamed(
     if called_by(value) in _SENDS:
         inner = _streamed(values, routed._replace(flask=True), _first(value), left - 1)
         return value if inner else None
+    for path, one in values.modules.functions(routed.path, value):
+        there = routed._replace(path=path, function=one)
+        returned = (node.value for node in _own(one) if isinstance(node, ast.Return))
+        made = (_streamed(values, there, each, left - 1) for each in returned)
+        if one is not routed.function and (call := next(filter(None, made), None)):
+            return call
     yields = (
         isinstance(node, ast.Yield)
         for _, one in values.modules.functions(routed.path, value)

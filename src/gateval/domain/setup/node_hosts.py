@@ -39,7 +39,7 @@ _HOSTS = (
     ),
     (r"botkit", "a bot of Botkit, which its channels ask"),
     (
-        r"@microsoft/agents-(?!copilotstudio)[\w-]+",
+        r"@microsoft/agents-(?!copilotstudio|activity)[\w-]+",
         "an agent of the Microsoft 365 Agents SDK, which its channels send activities",
     ),
     (r"@microsoft/spark\.\w+", "an app of Teams AI, which its channels send activities"),

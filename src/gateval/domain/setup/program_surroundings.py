@@ -58,16 +58,19 @@ def with_surroundings(program: FoundProgram, path: str, around: RepositoryFiles)
     names = frozenset().union(*(around.names[other] for other in followed))
     told_of = (around.readmes[one] for one in around.readmes if dirname(one) in {root, ""})
     names |= {one for text in told_of for one in FILE_NAME.findall(text) if one[:4] != ".env"}
+    login = next(filter(None, (login_of(around.texts[other]) for other in followed)), None)
+    of_cloud = login is not None and not login.by.startswith(("boto3", "google.auth"))
+    naming = followed if of_cloud else near  # of its own models, and none of a file beside it
     return program._replace(
         setup=setup,
         include=shared,
         reads=tuple(reads),
-        models=_answering_first(model for other in near for model in around.models[other]),
+        models=_answering_first(model for other in naming for model in around.models[other]),
         variables=tuple(one for one in variables if one not in plain),
         examples=tuple(plain.items()),
         addresses=tuple(addresses.items()),
         asks=asked_here(around.texts[other] for other in followed if other.endswith(".py")),
-        logs_in=next(filter(None, (login_of(around.texts[other]) for other in followed)), None),
+        logs_in=login,
         absent=(*absent_files(root, names, around.files), *_placeholders(program, around)),
         fills=tuple(_told_to_fill({"", root, dirname(path)}, path, around)),
         **needs(around.texts[other] for other in near if other in around.texts),

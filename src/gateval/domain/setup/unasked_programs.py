@@ -68,12 +68,24 @@ def with_cause(
     score = min(program.score, *(score - 1 for score in others), program.score)
     why = None if handled else channel_of("\n".join(around.texts[one] for one in near))
     hosts = ((one, host_of(around.texts[one])) for one in _likeliest(near, around) if not why)
-    path, why = next(((one, host) for one, host in hosts if host), (program.path, why))
+    chat = why is not None and why.why.startswith("is a bot of ")
+    place = _heard_at(program.path, why, near, around) if why and chat else program.path
+    path, why = next(((one, host) for one, host in hosts if host), (place, why))
     if not handled and why is None:
         path, why = _otherwise_asked(program, near, around)
     if why is None and program.refused == MUTE:
         why = why_unread(around.texts[program.path])
     return program._replace(path=path, refused=why or program.refused, score=score)
+
+
+def _heard_at(path: str, why: Refusal, near: Iterable[str], around: RepositoryFiles) -> str:
+    """Return the file of a bot that hears of questions in this way, where neither a program's file
+    nor what that imports does; else the program's.
+    """
+    if any(channel_of(around.texts[one]) == why for one in around.reach.from_(path)):
+        return path
+    other = (one for one in _likeliest(near, around) if channel_of(around.texts[one]) == why)
+    return next(other, path)
 
 
 _SOCKETS = re.compile(
@@ -342,6 +354,13 @@ def pages_of(around: RepositoryFiles) -> Iterator[FoundProgram]:
             yield program_of(path, framework, around)._replace(refused=why)
 
 
+def _behind(program: FoundProgram, around: RepositoryFiles) -> Sequence[str]:
+    """Return what a program imports, which is asked and no page itself."""
+    text = around.texts.get(program.path, "")
+    asked = program.refused is None and text and not page_of(text)
+    return around.reach.from_(program.path) if asked else ()
+
+
 def told_page(programs: Sequence[FoundProgram], around: RepositoryFiles) -> FoundProgram | None:
     """Return the page, no client, that alone people are told to start and imports none of these."""
     drawn = (one for one in around.told if one in around.texts and not around.is_client(one))
@@ -349,5 +368,11 @@ def told_page(programs: Sequence[FoundProgram], around: RepositoryFiles) -> Foun
     near = {one for path in pages for one in around.reach.from_(path)} - {*pages}
     if not pages or len(pages) < len(around.told) or any(one.path in near for one in programs):
         return None
+    readme, made = (
+        "\n".join(around.readmes.values()),
+        {one for one in near if around.frameworks[one]},
+    )
+    if any(basename(one.path) in readme and made & {*_behind(one, around)} for one in programs):
+        return None  # another way to the agent of the page
     one = min(pages, key=lambda each: around.told[each].place)
     return program_of(one, around.framework(one), around)._replace(refused=pages[one])

@@ -27,8 +27,9 @@ ENV_EXAMPLES = (
 
 _READ = re.compile(
     r"os\.environ\[\s*[\"'](?P<index>[A-Z][A-Z0-9_]+)[\"']\s*\](?!\s*=[^=])"
-    r"|(?:os\.getenv|os\.environ\.get|\b(?:get|read|require)_(?:\w+_)?env(?:_\w+)?)"
-    r"\(\s*[\"'](?P<get>[A-Z][A-Z0-9_]+)[\"']\s*(?:,\s*(?:\"\"|''|None)\s*)?\)"
+    r"|(?:os\.getenv|os\.environ\.get|(?<![a-zA-Z0-9])(?:get|read|require|must)_(?:\w+_)?env(?:_\w+)?"
+    r"|\b(?:get|read|required?|must|need|ensure)\w*(?<=[a-z])Env\w*)"
+    r"\(\s*[\"'`](?P<get>[A-Z][A-Z0-9_]+)[\"'`]\s*(?:,\s*(?:\"\"|''|None)\s*)?\)"
     r"|process\.env\.(?P<node>[A-Z][A-Z0-9_]+)\b(?!\s*(?:(?:\?\?|\|\|)(?!\s*(?:\"\"|''))|=[^=]))"
 )
 _LISTED = re.compile(r"^[ \t]*(?:export )?([A-Z][A-Z0-9_]+)[ \t]*=", re.M)
@@ -111,7 +112,10 @@ _TO_FILL_IN = re.compile(
 _SERVED_AT = re.compile(
     r"PORT$|HOST$|ORIGINS?$|ADDRESS$|EMAIL$|USER(?:NAME)?$|MOCK|FAKE|STUB|DRY_RUN|TEST|OFFLINE"
 )
-_HERE = re.compile(r"[a-z][a-z0-9+.-]*://(?:[^/@]*@)?(?:localhost|127\.0\.0\.1)\b")
+_HERE = re.compile(
+    r"[a-z][a-z0-9+.-]*://(?:[^/@]*@)?(?:localhost|127\.0\.0\.1)\b"
+    r"|(?:localhost|127\.0\.0\.1):\d{2,5}(?:/|$)"
+)
 _MOST_CHARACTERS = 200
 
 
