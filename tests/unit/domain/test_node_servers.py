@@ -374,3 +374,15 @@ def test_a_route_that_gives_the_number_of_what_it_stored_is_not_asked() -> None:
     asked = found({"server.js": text})[0].invocation
     assert asked.route == "/api/draft"
     assert json.loads(asked.body) == {"userId": "gateval", "topic": "{{ prompt }}"}
+
+
+def test_a_server_that_another_file_makes_is_started_by_the_one_that_calls_it() -> None:
+    routes = "import { Router } from 'express'\nimport OpenAI from 'openai'\nexport function createAsk(agent) {\n  const router = Router()\n  router.post('/', async (req, res) => {\n    const { input } = req.body\n    res.setHeader('Content-Type', 'text/event-stream')\n    for await (const event of new OpenAI().responses.create({ input })) res.write(`data: ${JSON.stringify(event)}\\n\\n`)\n    res.write(JSON.stringify({ type: 'response.failed' }))\n  })\n  return router\n}\n"
+    server = "import express from 'express'\nimport { createAsk } from './routes.js'\nexport async function startServer(agent) {\n  const app = express()\n  const ask = createAsk(agent)\n  app.use('/invocations', ask)\n  app.listen(8000)\n}\n"
+    main = "import { startServer } from './server.js'\nstartServer({}).catch(console.error)\n"
+    project = '{"scripts": {"start": "node $PWD/dist/src/main.js"}}'
+    files = {"src/routes.ts": routes, "src/server.ts": server, "src/main.ts": main}
+    first, *_ = found(files | {"package.json": project})
+    asked = first.invocation
+    assert (first.path, asked.route) == ("src/main.ts", "/invocations")
+    assert (asked.field, asked.answer, asked.stream) == ("input", "delta", "sse")

@@ -49,3 +49,60 @@ def test_prose_of_a_docstring_imports_nothing() -> None:
     text = '"""Try this:\n\nRun other from this folder.\n"""\nfrom agno.agent import Agent\nagent = Agent()\n'
     first, *_ = found({"main.py": text, "other.py": asks})
     assert (first.told, first.asks) == ("main.py:agent", ())
+
+
+def test_keys_that_libraries_read_themselves_are_named() -> None:
+    text = "from langchain.agents import create_agent\nfrom langchain_tavily import TavilySearch\nagent = create_agent('together_ai/a/b', tools=[TavilySearch()])\nrequired_keys = ['SAMBANOVA_API_KEY', 'OTHER']\n"
+    first, *_ = found({"agent.py": text})
+    assert first.variables == ("SAMBANOVA_API_KEY", "TAVILY_API_KEY", "TOGETHER_API_KEY")
+    told = {"agent.py": text, "README.md": "Set `TAVILY_KEY`, `TOGETHERAI_KEY`.\n"}
+    assert not {"TAVILY_API_KEY", "TOGETHER_API_KEY"} & {*found(told)[0].variables}
+
+
+FLOW = """from crewai.flow.flow import Flow, listen, start
+from pydantic import BaseModel
+class Leads(BaseModel):
+    rows: list[str] = []
+    feedback: str = ""
+class LeadFlow(Flow[Leads]):
+    @start()
+    def load(self):
+        {begins}
+    @listen(load)
+    def review(self):
+        if input("Go on? (1/2) ") == "2":
+            self.state.feedback = input("What is wrong? ")
+        return self.state.feedback
+if __name__ == "__main__":
+    LeadFlow().kickoff()
+"""
+
+
+def test_a_flow_that_asks_a_person_in_a_later_step_reads_no_question() -> None:
+    first, *_ = found({"main.py": FLOW.replace("{begins}", "self.state.rows = open('a').read()")})
+    assert first.refused
+    assert "is a flow of which no step reads a text" in first.refused.why
+    begins = FLOW.replace("{begins}", "self.state.rows = [input('Whom? ')]")
+    assert not found({"main.py": begins})[0].refused
+
+
+def test_a_program_with_an_import_by_dots_inside_is_started_as_a_module() -> None:
+    cli = "import asyncio\ndef main():\n    from .work import main as other\n    asyncio.run(other())\nif __name__ == '__main__':\n    main()\n"
+    work = "import argparse\nfrom openai import OpenAI\nasync def main():\n    parser = argparse.ArgumentParser()\n    parser.add_argument('--prompt')\n    OpenAI().responses.create(input=parser.parse_args().prompt)\n"
+    project = "[project]\nname = 'desk'\n[project.scripts]\ndesk = 'desk.cli:main'\n"
+    files = {"desk/__init__.py": "", "desk/cli.py": cli, "desk/work.py": work}
+    readme = '```\ndesk --prompt "Why is it?"\n```\n'
+    first, *_ = found(files | {"pyproject.toml": project, "README.md": readme})
+    assert first.command[1:4] == ("-m", "desk.cli", "--prompt")
+
+
+def test_a_server_that_is_only_shown_in_comments_starts_nothing() -> None:
+    text = "import openai\nfrom fastapi import APIRouter\nrouter = APIRouter()\n@router.post('/ask')\ndef ask(question: str):\n    return openai.OpenAI().responses.create(input=question)\nif __name__ == '__main__':\n    pass\n    # uvicorn.run(app)\n"
+    first, *_ = found({"server.py": text})
+    assert first.refused
+
+
+def test_a_notebook_in_the_folder_of_notebooks_is_told() -> None:
+    files = {"README.md": "Open `notebooks/talk.ipynb`.\n", "notebooks/talk.ipynb": "{}"}
+    first, *_ = found(files | {"talk/llm.py": "import openai\nclass A:\n    pass\n"})
+    assert (first.path, first.refused is not None) == ("notebooks/talk.ipynb", True)

@@ -236,8 +236,10 @@ _USE = re.compile(
     r"\bself\.state(?:\.(\w+)\b|\[[\"'](\w+)[\"']\]|\.get\(\s*[\"'](\w+)[\"'])(\s*[+|]?=(?!=))?"
 )
 _OTHERWISE = re.compile(
-    r"\bself\.state\s*[,)]|\*\*self\.state|\bself\.state\.(?:model_dump|dict|copy|items)\(|\binput\("
-    r"|trigger_payload|\bself\.(?:inputs|input_state|_inputs)\b|\bdef __init__\(\s*self\s*,"
+    r"\bself\.state\s*[,)]|\*\*self\.state|\bself\.state\.(?:model_dump|dict|copy|items)\("
+    r"|^[ \t]+@start\((?:(?!^[ \t]+@)[\s\S]){0,3000}?\binput\("
+    r"|trigger_payload|\bself\.(?:inputs|input_state|_inputs)\b|\bdef __init__\(\s*self\s*,",
+    re.M,
 )
 _IS_TEXT = re.compile(r"(?:Optional\[\s*)?str\b")
 _USUAL = ("prompt", "question", "query", "message", "user_input", "input", "topic", "task")

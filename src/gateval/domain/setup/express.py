@@ -121,13 +121,16 @@ def _mounts(path: str, texts: Mapping[str, str]) -> Iterator[tuple[str, str, str
 
 
 def _imported(name: str, text: str) -> str:
-    """Return the module that a name is imported from, "" for none."""
+    """Return the module that a name, or what makes it, is imported from, "" for none."""
     found = re.search(
         rf"\bimport\s+(?:{name}\b|\*\s+as\s+{name}\b|(?:\w+\s*,\s*)?\{{[^}}]*\b{name}\b[^}}]*\}})[^;\"']*{_QUOTED}"
         rf"|\b(?:const|let|var)\s+(?:{name}|\{{[^}}]*\b{name}\b[^}}]*\}})\s*=\s*require\(\s*{_QUOTED}",
         text,
     )
-    return (found[1] or found[2]) if found else ""
+    if found:
+        return found[1] or found[2]
+    made = re.search(rf"\bconst\s+{name}\s*=\s*(?:await\s+)?(?!{name}\b)(\w+)\(", text)
+    return _imported(made[1], text) if made else ""
 
 
 def _file(path: str, module: str, texts: Mapping[str, str]) -> str:

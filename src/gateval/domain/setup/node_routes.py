@@ -76,6 +76,9 @@ _OF_THE_PAGE = re.compile(
 """How a handler shows that it takes messages as the page of the AI SDK has them."""
 
 _EVENT_STREAM = re.compile(r"text/event-stream|\bstreamSSE\(")
+_OF_RESPONSES = re.compile(r"[\"']response\.(?:completed|failed|output_text\.delta)[\"']")
+"""How a handler shows that it streams events of the Responses API."""
+
 _EVENT = re.compile(r"data:\s*\$\{\s*JSON\.stringify\(\s*\{|\bdata\s*:\s*JSON\.stringify\(\s*\{")
 BEGINS = re.compile(
     r"(?:create|start|new|init|begin)[-_]?(?:thread|session|conversation|chat)", re.I
@@ -302,6 +305,7 @@ def answer_of(handler: str) -> tuple[str, str]:
         events = [_keys(handler, one.end()) for one in _EVENT.finditer(handler)]
         said = {key for keys in events for key in keys}
         wanted = next((one for one in ("delta", "chunk", "token", *ANSWERED) if one in said), "")
+        wanted = wanted or ("delta" if _OF_RESPONSES.search(handler) else "")
         return (wanted, "sse") if wanted else ("", "")
     if line := _LINE.search(handler):
         return _line(handler, line), "ndjson"

@@ -205,6 +205,11 @@ _FETCHED = re.compile(
 _NODE_LISTENS = re.compile(
     r"\.listen\(|\bserve\(\s*[{\w]|\b(?:hono|elysia)Server\(|\bstartFlowServer\("
 )
+_STARTS_OTHER = re.compile(
+    r"^(?:void |await )?(?:start|run|launch|listen)(?:Server|App|Api|Http)\(", re.M
+)
+"""How a file of Node starts the server that a file which it imports makes."""
+
 _OF_FRAMEWORK = re.compile(
     r"\bnew VoltAgent\(|\bstartFlowServer\(|\bexpressHandler\(|\bfetchHandlers\("
 )
@@ -220,7 +225,8 @@ def server_of(path: str, text: str, behind: str = "") -> str:
     file that serves nothing.
     """
     if not path.endswith(".py"):
-        listens = _NODE_LISTENS.search(text) or exports_fetch(text) or dev_server(path, "", text)
+        own = _NODE_LISTENS.search(text) or exports_fetch(text) or dev_server(path, "", text)
+        listens = own or (_STARTS_OTHER.search(text) and _NODE_LISTENS.search(behind))
         return "app" if listens and _is_asked_at(path, text, behind) else ""
     made = _FACTORY.search(text)
     found = _APPLICATION.search(text) or _of_own_class(text, behind)

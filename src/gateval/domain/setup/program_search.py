@@ -13,6 +13,7 @@ from gateval.domain.setup.channels import channel_of, run_elsewhere
 from gateval.domain.setup.crews import NOT_GIVEN
 from gateval.domain.setup.declared import LEAST, DeclaredAgent, declared_agents, leads
 from gateval.domain.setup.found_programs import TELLING, declared_program, program_of
+from gateval.domain.setup.invocation import Invocation
 from gateval.domain.setup.mastra_workflows import told_workflow
 from gateval.domain.setup.openapi import SOME_TEXT, takes_question
 from gateval.domain.setup.other_work import (
@@ -133,7 +134,9 @@ def find_programs(
         if not does_other_work(path, text) and (name := around.framework(path))
     }
     entries = [path for path in known if around.starts(path)]
+    flows = {one.path for one in found if one.refused == NOT_GIVEN}
     programs = [_answering(program_of(path, known[path], around), around) for path in entries]
+    programs = [one for one in programs if not (one.path in flows and _is_typed(one.invocation))]
     asked = [one for one in programs if one.refused != MUTE]
     if asked or found:
         found += _orchestrating(asked, found, around)
@@ -161,6 +164,11 @@ def find_programs(
         )
     )
     return tuple(found)
+
+
+def _is_typed(asked: Invocation) -> bool:
+    """Whether what a program takes is typed alone; a step of a flow asks for a decision so."""
+    return not (asked.words or asked.route)
 
 
 def _here(program: FoundProgram, around: RepositoryFiles) -> FoundProgram:

@@ -24,7 +24,7 @@ from gateval.domain.setup.repository_files import ENDINGS, FILE_NAME, Repository
 from gateval.domain.setup.server_modules import name_of
 from gateval.domain.setup.start_command import import_root
 from gateval.domain.setup.told_starts import told_fillings
-from gateval.domain.setup.variables import ENV_EXAMPLES, told_variables
+from gateval.domain.setup.variables import ENV_EXAMPLES, read_by_libraries, told_variables
 
 
 def with_surroundings(program: FoundProgram, path: str, around: RepositoryFiles) -> FoundProgram:
@@ -50,11 +50,14 @@ def with_surroundings(program: FoundProgram, path: str, around: RepositoryFiles)
     read = [*near, *(path for path in [*told, *examples] if path in around.variables)]
     variables = dict.fromkeys(name for other in read for name in around.variables[other])
     variables |= dict.fromkeys(_told_to_set({"", root, dirname(path)}, near, around))
+    followed = list(around.reach.from_(path)) if path in around.texts else []
+    implied = {name for other in followed for name in read_by_libraries(around.texts[other])}
+    known = "\n".join([*variables, *around.readmes.values()])
+    variables |= {one: None for one in sorted(implied) if one.partition("_")[0] not in known}
     variables = {one: None for one in variables if one not in dict(program.invocation.env)}
     given = [around.examples[one] for one in read if one in around.examples]  # the nearest last
     plain = {name: value for one in given for name, value in one.plain.items()}
     addresses = {name: value for one in given for name, value in one.addresses.items()}
-    followed = list(around.reach.from_(path)) if path in around.texts else []
     names = frozenset().union(*(around.names[other] for other in followed))
     told_of = (around.readmes[one] for one in around.readmes if dirname(one) in {root, ""})
     names |= {one for text in told_of for one in FILE_NAME.findall(text) if one[:4] != ".env"}

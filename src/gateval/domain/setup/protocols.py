@@ -167,7 +167,7 @@ def _path(given: str, usual: str) -> str:
 
 
 _STARTS = re.compile(
-    r"\buvicorn\.(?:run|Config)\(|^from uvicorn import\b.*\brun\b|\bweb\.run_app\("
+    r"^[^#\n]*\buvicorn\.(?:run|Config)\(|^from uvicorn import\b.*\brun\b|^[^#\n]*\bweb\.run_app\("
     r"|^from aiohttp\.web import\b[^#]{0,300}?\brun_app\b",
     re.M,
 )

@@ -29,7 +29,7 @@ has no braces, which a manifest would fill in.
 """
 
 _OF_BUN = re.compile(r"^(?:[^\n/*]*[\s=(])?Bun\.serve(?:<\w+>)?\(", re.M)
-_RELATIVE = re.compile(r"^from[ \t]+\.", re.M)
+_RELATIVE = re.compile(r"^[ \t]*from[ \t]+\.", re.M)
 
 
 class StartCommand(NamedTuple):

@@ -252,7 +252,7 @@ def _of_node(text: str) -> Iterator[tuple[str, str]]:
     except (ValueError, RecursionError):
         return
     start = value_at(whole, "scripts", "start")
-    words = [one for one in str(start or "").split() if splitext(one)[1]]
+    words = [one.removeprefix("$PWD/") for one in str(start or "").split() if splitext(one)[1]]
     started = [value_at(whole, "bin"), words]
     named = started if any(started) else [value_at(whole, "main")]  # may be that of a library
     yield from ((word, "") for one in named for word in _words(one) if splitext(word)[1])

@@ -253,6 +253,7 @@ def asked_elsewhere(around: RepositoryFiles) -> list[FoundProgram]:
         key=lambda one: (
             names_other_work(one),
             not around.frameworks[one],
+            one not in around.declared,
             one.count("/"),
             one,
         ),
@@ -296,7 +297,11 @@ def told_notebook(found: Sequence[FoundProgram], around: RepositoryFiles) -> str
     if not found or any(one.refused != UNSTARTED for one in found):
         return ""
     readme = "\n".join(around.readmes.values())
-    books = sorted(one for one in around.files if one.endswith(".ipynb") and is_own(one))
+    books = sorted(
+        one
+        for one in around.files
+        if one.endswith(".ipynb") and is_own(one.replace("notebooks/", ""))
+    )
     return next((one for one in books if basename(one) in readme), "")
 
 

@@ -30,6 +30,7 @@ _READ = re.compile(
     r"|(?:os\.getenv|os\.environ\.get|(?<![a-zA-Z0-9])(?:get|read|require|must)_(?:\w+_)?env(?:_\w+)?"
     r"|\b(?:get|read|required?|must|need|ensure)\w*(?<=[a-z])Env\w*)"
     r"\(\s*[\"'`](?P<get>[A-Z][A-Z0-9_]+)[\"'`]\s*(?:,\s*(?:\"\"|''|None)\s*)?\)"
+    r"|(?:(?<![\w\])])\[|,)\s*[\"'](?P<listed>[A-Z][A-Z0-9_]*_(?:API_KEY|TOKEN))[\"']\s*(?=[,\]])"
     r"|process\.env\.(?P<node>[A-Z][A-Z0-9_]+)\b(?!\s*(?:(?:\?\?|\|\|)(?!\s*(?:\"\"|''))|=[^=]))"
 )
 _LISTED = re.compile(r"^[ \t]*(?:export )?([A-Z][A-Z0-9_]+)[ \t]*=", re.M)
@@ -77,6 +78,31 @@ def variables_of(text: str, *, example: bool = False) -> tuple[str, ...]:
     else:
         found = [next(filter(None, one.groups())) for one in _READ.finditer(text)]
     return tuple(dict.fromkeys(name for name in found if not _GIVEN.fullmatch(name)))
+
+
+_READ_BY = {
+    "TAVILY_API_KEY": r"\bTavily\w*\(",
+    "SERPER_API_KEY": r"\b(?:SerperDevTool|GoogleSerperAPIWrapper)\(",
+    "EXA_API_KEY": r"\b(?:E[xX][aA]\w*Tools?|ExaSearchResults)\(",
+    "FIRECRAWL_API_KEY": r"\bFirecrawl\w*\(",
+    "GROQ_API_KEY": r"\b(?:Chat)?Groq\(|[\"']groq[/:]|[\"']@ai-sdk/groq[\"']",
+    "MISTRAL_API_KEY": r"\bChatMistralAI\(|[\"']mistral:|[\"']@ai-sdk/mistral[\"']",
+    "DEEPSEEK_API_KEY": r"\b(?:Chat)?DeepSeek\(|[\"']deepseek:|[\"']@ai-sdk/deepseek[\"']",
+    "TOGETHER_API_KEY": r"\bChatTogether\(|[\"']together_ai/|[\"']@ai-sdk/togetherai[\"']",
+    "COHERE_API_KEY": r"\bChatCohere\(|[\"']cohere:|[\"']@ai-sdk/cohere[\"']",
+    "NEBIUS_API_KEY": r"\b(?:Chat)?Nebius\(|[\"']nebius/",
+    "NVIDIA_API_KEY": r"\bChatNVIDIA\(",
+    "XAI_API_KEY": r"\bChatXAI\(|[\"']xai:|[\"']@ai-sdk/xai[\"']",
+    "PERPLEXITY_API_KEY": r"[\"']@ai-sdk/perplexity[\"']",
+    "CEREBRAS_API_KEY": r"\b(?:Chat)?Cerebras\(|[\"']cerebras:|[\"']@ai-sdk/cerebras[\"']",
+}
+"""Keys that libraries read themselves, with what a program has of them."""
+
+
+@lru_cache(maxsize=4_096)  # many agents of one file
+def read_by_libraries(text: str) -> tuple[str, ...]:
+    """Return the keys that libraries which a program calls read from its environment."""
+    return tuple(name for name, by in _READ_BY.items() if re.search(by, text))
 
 
 PRIVATE = re.compile(
