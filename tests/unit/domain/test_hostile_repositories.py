@@ -46,6 +46,9 @@ PUMPS = [
     ("pyproject.toml", "", "a.", ""),
     ("README.md", "python", " --a", ""),
     ("README.md", "", "uvicorn ", ""),
+    ("README.md", "## Requirements\n- ", "_a", ""),
+    ("README.md", "```\n", "docker run a/ ", ""),
+    ("README.md", "```\n", "```\n## Requirements\n", ""),
 ]
 
 

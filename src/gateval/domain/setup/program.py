@@ -59,7 +59,7 @@ class FoundProgram(NamedTuple):
     take the question too, `more` others that it demands. `hinted` says that people are told to
     start it. `asks` are addresses of servers on its machine, `absent` files that it reads and that
     are not here, with an example or "". `logs_in` is how it logs in to a cloud, `fills` are
-    commands that people are told to begin with.
+    commands that people are told to begin with, `wants` what else its README has them do and have.
     """
 
     path: str
@@ -92,6 +92,7 @@ class FoundProgram(NamedTuple):
     absent: tuple[tuple[str, str], ...] = ()
     logs_in: Login | None = None
     fills: tuple[str, ...] = ()
+    wants: tuple[str, ...] = ()
 
     @property
     def runtime(self) -> str:

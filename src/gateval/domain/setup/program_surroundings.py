@@ -9,9 +9,10 @@ from functools import lru_cache
 from posixpath import basename, dirname, join, normpath
 
 from gateval.domain.setup.beside import absent_files, asked_here
-from gateval.domain.setup.import_graph import python_tree, shared_packages
+from gateval.domain.setup.import_graph import folders_above, python_tree, shared_packages
 from gateval.domain.setup.nest import NEEDED, is_nest
 from gateval.domain.setup.no_edits import needs
+from gateval.domain.setup.prerequisites import told_before
 from gateval.domain.setup.program import FoundProgram, Login, SetUp
 from gateval.domain.setup.program_install import (
     fitted,
@@ -76,6 +77,7 @@ def with_surroundings(program: FoundProgram, path: str, around: RepositoryFiles)
         logs_in=login,
         absent=(*absent_files(root, names, around.files), *_placeholders(program, around)),
         fills=tuple(_told_to_fill({"", root, dirname(path)}, path, around)),
+        wants=tuple(_wanted_before(path, variables, around)),
         **needs(around.texts[other] for other in near if other in around.texts),
     )
 
@@ -114,6 +116,19 @@ def login_of(text: str) -> Login | None:
     ):
         return Login("AWS", "the model that Strands takes unless it is told")
     return None
+
+
+def _wanted_before(path: str, variables: Iterable[str], around: RepositoryFiles) -> Iterator[str]:
+    """Yield what the nearest README has people do and have before the program at `path` answers,
+    but for keys whose variables are named.
+    """
+    told = {dirname(one): one for one in sorted(around.readmes, reverse=True)}
+    near = next((told[folder] for folder in folders_above(path) if folder in told), "")
+    named = {one.partition("_")[0].lower() for one in variables}
+    for one in told_before(around.readmes[near]) if near else ():
+        known = "key" in one.lower() and named & {*re.findall(r"\w+", one.lower())}
+        if not known and basename(path) not in one:
+            yield one
 
 
 _SECRET = re.compile(r"(?:KEYS?|TOKEN|SECRET|PASSWORD|CREDENTIALS?|PROJECT|_ID)$")

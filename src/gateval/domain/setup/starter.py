@@ -210,8 +210,12 @@ def _said_of_needs(program: FoundProgram) -> Iterator[str]:
             f"It logs in to {cloud} by {by}, and a trial has no such login: {named} that "
             "policy.candidateEnv names, or a key in place of it, have to do."
         )
+    if program.wants:
+        ends = "; …" if len(program.wants) > _MOST_WANTED else "."
+        yield f"Its README wants before it: {'; '.join(program.wants[:_MOST_WANTED])}{ends}"
 
 
+_MOST_WANTED = 4
 _LOGIN_VARIABLES = {
     "AWS": "AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY and AWS_REGION",
     "UiPath": "UIPATH_URL and UIPATH_ACCESS_TOKEN",
