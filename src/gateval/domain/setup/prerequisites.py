@@ -50,7 +50,7 @@ _PREPARES = re.compile(
     r"|(?:cdk|sst|sam)[ \t]+deploy|terraform[ \t]+apply|convex[ \t]+dev|temporal[ \t]+server"
     r"|dapr[ \t]+init|redis-server|chroma[ \t]+run|(?:python[\d.]* -m )?spacy[ \t]+download)"
 )
-"""Commands that start, make or log in to what a program needs; `told_fillings` has what fills it."""
+"""Commands that start, make or log in to what a program needs; `told_fillings` knows what fills."""
 
 
 _LIBRARIES = frozenset({*PYTHON.values(), *NODE.values()})
