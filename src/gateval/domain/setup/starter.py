@@ -211,8 +211,9 @@ def _said_of_needs(program: FoundProgram) -> Iterator[str]:
             "policy.candidateEnv names, or a key in place of it, have to do."
         )
     if program.wants:
-        ends = "; …" if len(program.wants) > _MOST_WANTED else "."
-        yield f"Its README wants before it: {'; '.join(program.wants[:_MOST_WANTED])}{ends}"
+        told = "; ".join(program.wants[:_MOST_WANTED])
+        told += "; …" * (len(program.wants) > _MOST_WANTED)
+        yield f"Its README wants before it: {told}{'' if told.endswith('…') else '.'}"
 
 
 _MOST_WANTED = 4
