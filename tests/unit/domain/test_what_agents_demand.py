@@ -8,6 +8,7 @@ import json
 
 import pytest
 
+from gateval.domain.setup.libraries import models_in
 from gateval.domain.setup.program_search import not_read
 from gateval.domain.setup.starter import said_of
 from gateval.domain.setup.variables import example_values, variables_of
@@ -232,3 +233,43 @@ def test_a_stream_that_a_function_of_its_own_sends_is_told() -> None:
     first, *_ = found({"main.py": EVENTS, "events.py": SENT})
     asked = first.invocation
     assert (asked.route, asked.stream, asked.answer) == ("/api/agent/run", "sse", "text")
+
+
+def test_a_server_of_mcp_on_workers_is_no_agent() -> None:
+    text = "import { createMcpHandler } from 'agents/mcp';\nimport { McpServer } from '@modelcontextprotocol/sdk/server/mcp.js';\nexport default { async fetch(request) { return createMcpHandler(new McpServer({}))(request); } };\n"
+    first, *_ = found({"src/server.ts": text, "package.json": "{}"})
+    assert first.refused
+    assert first.refused.why.startswith("is a server of MCP")
+
+
+def test_models_of_openrouter_are_told_by_the_provider() -> None:
+    text = "model = OpenAIChatModel(model_name='anthropic/claude-haiku-4.5', provider='openrouter')"
+    assert models_in(text) == ("openrouter/anthropic/claude-haiku-4.5",)
+
+
+def test_a_token_of_hugging_face_is_told() -> None:
+    text = "from smolagents import CodeAgent, InferenceClientModel\nagent = CodeAgent(model=InferenceClientModel(), tools=[])\n"
+    first, *_ = found({"agent.py": text})
+    assert "It logs in to Hugging Face by InferenceClientModel" in " ".join(said_of(first))
+    assert "HF_TOKEN" in " ".join(said_of(first))
+
+
+SEVERAL = """from agno.agent import Agent
+from agno.team import Team
+from agno.workflow import Workflow
+from tools import WorkflowTools
+team = Team(members=[a, b])
+flow = Workflow(steps=[team])
+agent = Agent(tools=[WorkflowTools(workflow=flow)])
+if __name__ == "__main__":
+    ASKED
+"""
+
+
+@pytest.mark.parametrize(
+    ("asked", "first"),
+    [("agent.print_response('x')", "agent"), ("team.run(); agent.run()", "team")],
+)
+def test_the_agent_that_a_file_asks_as_it_is_started_leads(asked: str, first: str) -> None:
+    one, *_ = found({"tools.py": "", "desk.py": SEVERAL.replace("ASKED", asked)})
+    assert one.told == f"desk.py:{first}"

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from itertools import islice
 from posixpath import basename, dirname, join, normpath, relpath, splitext
 from typing import NamedTuple
@@ -564,12 +564,27 @@ def _ranked(
     }
     asked |= {name for body in bodies.values() for pair in _AS_TOOL.findall(body) for name in pair}
     nodes = {one for body in bodies.values() for one in re.findall(r"\w+", _nodes_of(body))}
+    started = {path: _started(texts[path], bodies) for path in {one.path for one in bodies}}
     for one, body in bodies.items():
         hands_on = any(listed.strip() for listed in _HANDS_ON.findall(body))
         score = one.score + 4 * hands_on - 6 * (one.found in asked and not hands_on)
         score -= 6 * (one.found in nodes and not _nodes_of(body))
         score += 4 * bool(helping[one]) - 6 * (one.path in helpers and not helping[one])
+        score += 5 * (started.get(one.path) == one.found)
         yield one._replace(score=score)
+
+
+_GUARD = re.compile(r"^if __name__ ==", re.M)
+
+
+def _started(text: str, agents: Iterable[DeclaredAgent]) -> str:
+    """Return the one of the agents that a file asks where it is started by itself, "" for none or
+    several.
+    """
+    guard = _GUARD.search(text)
+    named = set(re.findall(r"\b(\w+)\.\w+\(", text[guard.end() :])) if guard else set()
+    asked = named & {one.found for one in agents}
+    return asked.pop() if len(asked) == 1 else ""
 
 
 def _nodes_of(body: str) -> str:

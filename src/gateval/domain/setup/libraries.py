@@ -236,7 +236,11 @@ _OF_GOOGLE = re.compile(r"text-(?:multilingual-embedding-|embedding-(?:\d{3}$|ge
 _OF_OTHERS = re.compile(r"text-embedding-v\d")
 """Embeddings of Alibaba's, which the gate asks nowhere."""
 
-_OPENROUTER = re.compile(r"\bopenrouter\.ai/api\b|[\"']@openrouter/|\b\w*openrouter\w*\(", re.I)
+_OPENROUTER = re.compile(
+    r"\bopenrouter\.ai/api\b|[\"']@openrouter/|\b\w*openrouter\w*\("
+    r"|\bprovider\s*[=:]\s*[\"']openrouter[\"']",
+    re.I,
+)
 _MAKERS = {
     "gpt": "openai",
     "text": "openai",

@@ -24,7 +24,7 @@ _HOSTS = (
     (r"workflow|@workflow/[\w-]+", "a workflow of the Workflow SDK, which its own build runs"),
     (r"@convex-dev/agent|convex/server", "a function of Convex, which its deployment runs"),
     (
-        r"agents|@cloudflare/ai-chat|@cloudflare/think|@cloudflare/agents",
+        r"agents(?!/mcp)|@cloudflare/ai-chat|@cloudflare/think|@cloudflare/agents",
         "an agent of Cloudflare, which Workers keep as a Durable Object and a page asks",
     ),
     (r"apify", "an Actor of Apify, which takes its input from that platform"),
@@ -95,7 +95,7 @@ _BESIDE = (
     ),
     (r"@trpc/server", "a server of tRPC, whose calls `init` does not write"),
     (
-        r"@modelcontextprotocol/sdk/server[\w/.-]*|@modelcontextprotocol/server|fastmcp",
+        r"agents/mcp|@modelcontextprotocol/sdk/server[\w/.-]*|@modelcontextprotocol/server|fastmcp",
         "a server of MCP, which gives tools to agents",
     ),
     (

@@ -92,6 +92,8 @@ _LOGS_IN = {
     r"|@ai-sdk/amazon-bedrock",
     "UiPath": r"\bUiPath(?:Azure)?(?:Chat\w*|OpenAI\w*)?(?=\()",
     "Databricks": r"\b(?:(?:Async)?DatabricksOpenAI|ChatDatabricks|WorkspaceClient)(?=\()",
+    "Hugging Face": r"\b(?:InferenceClient(?:Model)?|AsyncInferenceClient|HfApiModel"
+    r"|HuggingFace(?:Endpoint|SandboxEnvironment))(?=\()",
     "Google Cloud": r"\b(?:google\.auth\.default|ChatVertexAI|(?:Async)?AnthropicVertex"
     r"|vertexai\.init)(?=\()"
     r"|\bvertexai(?==True|: true)",

@@ -219,6 +219,7 @@ def _said_of_needs(program: FoundProgram) -> Iterator[str]:
 _MOST_WANTED = 4
 _LOGIN_VARIABLES = {
     "AWS": "AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY and AWS_REGION",
+    "Hugging Face": "HF_TOKEN",
     "UiPath": "UIPATH_URL and UIPATH_ACCESS_TOKEN",
     "Databricks": "DATABRICKS_HOST and DATABRICKS_TOKEN",
 }
