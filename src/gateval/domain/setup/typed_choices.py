@@ -159,7 +159,8 @@ def choice_of(text: str) -> str | None:
         return None
     if any(map(flow.goes_on, reads)):
         return None
-    return next(filter(_CHOOSES.search, map(_said, reads)), None)
+    said = ((_said(one), "choices" in {key.arg for key in one.keywords}) for one in reads)
+    return next((words for words, listed in said if listed or _CHOOSES.search(words)), None)
 
 
 def _is_read(node: ast.Call) -> bool:
