@@ -45,7 +45,7 @@ from gateval.domain.setup.program_surroundings import folder_and_set_up
 from gateval.domain.setup.protocols import hosted
 from gateval.domain.setup.repository_files import RepositoryFiles
 from gateval.domain.setup.request_models import asked_as_written
-from gateval.domain.setup.typed_choices import demanded_of
+from gateval.domain.setup.typed_choices import demanded_of, steered
 
 _PLACE = re.compile(r"/(?::\w|<\w)")
 """Where a path of Node or Flask has the number of what an earlier request made."""
@@ -169,6 +169,8 @@ def _by_words(
         return Invocation(words=words, stdin=""), None
     if (asked.sure or asked.words) and (wanted := _demanded(path, asked, around)):
         return asked, demands(wanted)
+    if asked.sure and not asked.words and (why := steered(around.texts[path])):
+        return asked, why
     near = f"{around.texts[path]}\n{around.reach.behind(path)}"
     if not asked.words and len(_CHOSEN.findall(near)) >= _MOST_CHOSEN:
         return asked, DIALOG
