@@ -150,8 +150,8 @@ def steered(text: str) -> Refusal | None:
     tree = python_tree(text)
     nodes = [*ast.walk(tree)] if tree else []
     kept: dict[str, list[ast.expr]] = {}
-    for one in nodes:
-        for name in _names(one) if isinstance(one, ast.Assign) else ():
+    for one in (each for each in nodes if isinstance(each, ast.Assign)):
+        for name in _names(one):
             kept.setdefault(name, []).append(one.value)
     written = {name for name, values in kept.items() if all(map(_is_written, values))}
     asked = [one for node in nodes if isinstance(node, ast.Call) for one in _given_to_agent(node)]
