@@ -614,7 +614,7 @@ def test_an_example_of_an_environment_may_have_its_name_before_the_ending() -> N
     ("inputs", "more"),
     [
         ("'customer_domain': 'shop.example',\n        'project': about()", {"customer_domain": "shop.example"}),
-        ("'topic': 'AI',\n        'current_year': str(now())", {"current_year": "gateval"}),
+        ("'topic': 'AI',\n        'current_year': str(now())", {"current_year": "2026"}),
         ("'job': 'cook'", {}),
     ],
 )  # fmt: skip

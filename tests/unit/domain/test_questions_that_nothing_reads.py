@@ -131,7 +131,7 @@ def test_a_crew_is_given_what_a_program_elsewhere_gives_and_all_that_its_own_fil
     }
     program = next(one for one in found({**files, **config}) if one.target)
     more = {name: json.loads(said) for name, said in program.more}
-    assert more == {"domain": "shop.example", "year": "gateval"}
+    assert more == {"domain": "shop.example", "year": "2026"}
 
 
 def test_a_crew_of_tasks_with_texts_of_their_own_is_given_what_they_name() -> None:

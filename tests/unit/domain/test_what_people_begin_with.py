@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import subprocess
+
 import pytest
 
+from gateval.domain.setup.repository_files import is_read
 from gateval.domain.setup.starter import said_of
 from tests.unit.domain.test_programs_of_strangers import found
 
@@ -106,3 +109,26 @@ def test_a_notebook_in_the_folder_of_notebooks_is_told() -> None:
     files = {"README.md": "Open `notebooks/talk.ipynb`.\n", "notebooks/talk.ipynb": "{}"}
     first, *_ = found(files | {"talk/llm.py": "import openai\nclass A:\n    pass\n"})
     assert (first.path, first.refused is not None) == ("notebooks/talk.ipynb", True)
+
+
+@pytest.mark.parametrize(
+    ("file", "text"),
+    [
+        ("main.py", "import os, openai\nTASK = os.getenv('TASK', 'Say hello')\ndef main():\n    print(openai.OpenAI().responses.create(input=TASK))\nif __name__ == '__main__':\n    main()\n"),
+        ("index.ts", "import OpenAI from 'openai'\nconst TASK = process.env.TASK || 'Say hello'\nasync function main() {\n  console.log(await new OpenAI().responses.create({ input: TASK }))\n}\nmain()\n"),
+    ],
+)  # fmt: skip
+def test_a_question_in_a_variable_is_set_by_the_command(file: str, text: str) -> None:
+    first, *_ = found({file: text})
+    assert (first.command[:2], first.command[-1]) == (("sh", "-c"), file)
+    told = subprocess.run(
+        [*first.command[:4], "printenv", "TASK"], input=b"Why?\nAnd $HOME?", stdout=-1, check=True
+    )
+    assert told.stdout == b"Why?\nAnd $HOME?\n"
+    assert (first.invocation.stdin, "TASK" in first.variables) == ("{{ prompt }}", False)
+    assert any("from the variable TASK" in one for one in said_of(first))
+
+
+def test_a_program_in_scripts_is_read_where_there_is_no_other() -> None:
+    assert is_read("scripts/main.py", examples=True)
+    assert not is_read("scripts/main.py")

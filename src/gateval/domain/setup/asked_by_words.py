@@ -126,7 +126,7 @@ def _of_argparse(text: str) -> Iterator[Subcommand]:
 
 
 _ASKED_OPTION = re.compile(
-    rf"(?:add_argument|@click\.option|typer\.Option|\.(?:requiredOption|option)|\bget\w*Arg)\([^)]{{0,2000}}?"
+    rf"(?:add_argument|@click\.option|typer\.Option|\.(?:requiredOption|option))\([^)]{{0,2000}}?"
     rf"[\"'`\s](--(?:{QUESTION}))\b(?!-(?:file\w*|path|dir\w*|folder|json|csv|pdf|template|length)\b)"
 )
 _PARSED = re.compile(rf"\bparseArgs\([^;]{{0,2000}}?\b({QUESTION}):\s*\{{\s*type:\s*[\"']string")
@@ -233,6 +233,18 @@ def reads_arguments(text: str) -> bool:
 def reads_input(text: str) -> bool:
     """Whether a file's text reads standard input or asks for a line."""
     return bool(_READS.search(without_choices(text)) or loop_of(text))
+
+
+_OF_ENVIRONMENT = re.compile(
+    r"(?:(?:os\.getenv|os\.environ\.get)\(\s*[\"']|os\.environ\[\s*[\"']|\bprocess\.env\.)"
+    r"((?:(?:USER|AGENT|RESEARCH)_)?(?:TASK|PROMPT|QUERY|QUESTION|TOPIC|GOAL))\b"
+)
+
+
+def variable_asked(text: str) -> str:
+    """Return the variable of its environment that holds a program's question, "" for none."""
+    names = {one[1] for one in _OF_ENVIRONMENT.finditer(text)}
+    return names.pop() if len(names) == 1 and not reads_arguments(text) else ""
 
 
 def asked_by_words(path: str, text: str) -> Invocation:

@@ -179,8 +179,14 @@ def _of_names(said: Mapping[str, str], places: list[str], *, known: bool) -> Giv
     if len(named) < 2:  # one input alone is the question, whatever it is called
         return Given()
     asked = _asked(named)
-    more = {one: said or SOME_TEXT for one, said in named.items() if one != asked}
+    more = {one: said or _some(one) for one, said in named.items() if one != asked}
     return Given(more=tuple((one, json.dumps(said)) for one, said in more.items()))
+
+
+def _some(name: str) -> str:
+    """Return some value of an input: a day or a year where it is called so."""
+    words = name.lower().split("_")
+    return "2026" if "year" in words else "2026-01-31" if "date" in words else SOME_TEXT
 
 
 def _of_file(name: str) -> Refusal:

@@ -43,7 +43,8 @@ class Invocation(NamedTuple):
     its process has to have, as for a key among `headers`. `later` says of a handler, with its
     file, that it answers only that it began or how it went. `left` are fields of files that the
     body may have and does not. `pieces` says that it streams in a way that is not known,
-    `shown` are keys of the body whose values a README shows.
+    `shown` are keys of the body whose values a README shows. `variable` is the one of its
+    environment that holds the question, which its command sets to its input.
     """
 
     words: tuple[str, ...] = ()
@@ -67,3 +68,4 @@ class Invocation(NamedTuple):
     pieces: bool = False
     shown: tuple[str, ...] = ()
     left: tuple[str, ...] = ()
+    variable: str = ""

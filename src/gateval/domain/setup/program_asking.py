@@ -13,11 +13,14 @@ from gateval.domain.setup.asked_by_words import (
     reads_arguments,
     reads_input,
     subcommand_of,
+    variable_asked,
 )
+from gateval.domain.setup.channels import channel_of
 from gateval.domain.setup.express import with_mounts
 from gateval.domain.setup.framework_routes import of_framework
-from gateval.domain.setup.invocation import QUESTION, Invocation
+from gateval.domain.setup.invocation import PROMPT, QUESTION, Invocation
 from gateval.domain.setup.nest import is_nest, nest_asked
+from gateval.domain.setup.node_hosts import host_of
 from gateval.domain.setup.node_protocols import managed_in, queued_in
 from gateval.domain.setup.node_servers import asked_as_handled
 from gateval.domain.setup.node_text import without_comments
@@ -45,7 +48,7 @@ from gateval.domain.setup.program_surroundings import folder_and_set_up
 from gateval.domain.setup.protocols import hosted
 from gateval.domain.setup.repository_files import RepositoryFiles
 from gateval.domain.setup.request_models import asked_as_written
-from gateval.domain.setup.typed_choices import demanded_of, steered
+from gateval.domain.setup.typed_choices import demanded_of
 
 _PLACE = re.compile(r"/(?::\w|<\w)")
 """Where a path of Node or Flask has the number of what an earlier request made."""
@@ -169,14 +172,15 @@ def _by_words(
         return Invocation(words=words, stdin=""), None
     if (asked.sure or asked.words) and (wanted := _demanded(path, asked, around)):
         return asked, demands(wanted)
-    if asked.sure and not asked.words and (why := steered(around.texts[path])):
-        return asked, why
     near = f"{around.texts[path]}\n{around.reach.behind(path)}"
     if not asked.words and len(_CHOSEN.findall(near)) >= _MOST_CHOSEN:
         return asked, DIALOG
     if not asked.sure and not asked.words and not reads_arguments(around.texts[path]):
         behind = (around.texts[one] for one in around.reach.from_(path))
         asked = next((asked_by_words("", one) for one in behind if reads_input(one)), asked)
+    name = "" if asked.sure or asked.words else variable_asked(near)
+    if name and not (channel_of(near) or host_of(near)):
+        return Invocation(stdin=PROMPT, variable=name), None
     names = arguments_of(path, around.texts[path])
     files = [one for one in names if names_a_file(one)]
     meant = any(re.search(QUESTION, one) for one in names if one not in files)

@@ -55,7 +55,8 @@ def with_surroundings(program: FoundProgram, path: str, around: RepositoryFiles)
     implied = {name for other in followed for name in read_by_libraries(around.texts[other])}
     known = "\n".join([*variables, *around.readmes.values()])
     variables |= {one: None for one in sorted(implied) if one.partition("_")[0] not in known}
-    variables = {one: None for one in variables if one not in dict(program.invocation.env)}
+    set_here = {*dict(program.invocation.env), program.invocation.variable}
+    variables = {one: None for one in variables if one not in set_here}
     given = [around.examples[one] for one in read if one in around.examples]  # the nearest last
     plain = {name: value for one in given for name, value in one.plain.items()}
     addresses = {name: value for one in given for name, value in one.addresses.items()}

@@ -77,7 +77,7 @@ _ELSEWHERE = re.compile(
 )
 
 
-_EXAMPLES = re.compile(r"(?:^|/)examples?/")
+_EXAMPLES = re.compile(r"(?:^|/)(?:examples?|scripts)/")
 
 
 @dataclass(frozen=True, eq=False)

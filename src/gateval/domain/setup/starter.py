@@ -171,6 +171,8 @@ def _said_of_request(asked: Invocation) -> Iterator[str]:
         yield (f"How it takes a question is not clear from its text: it gets it {where}.")
     if filled := _filled_in(asked):
         yield (f"Its request needs more, which is filled in by type alone: {filled}.")
+    if asked.variable:
+        yield f"It takes its question from the variable {asked.variable}, which its command sets."
     if SOMEBODY in (asked.stdin or "").split("\n"):
         yield (
             f"It asks for something before the question: `{SOMEBODY}` stands there under stdin, "
@@ -196,11 +198,6 @@ def _said_of_needs(program: FoundProgram) -> Iterator[str]:
     if program.more and program.target:
         given = ", ".join(f"`{name}`" for name, _ in program.more)
         yield f"Its first fixture gives {given} too: see that they are what you mean."
-    if program.begun:
-        yield (
-            f"Its module asks a question of its own while it is imported (`{program.begun}`), so "
-            'each trial does: put that below `if __name__ == "__main__":`.'
-        )
     for address in program.asks[:MOST_NAMED]:
         yield f"It asks a server at {address}: name what starts that under runtime.services."
     for absent, example in program.absent[:MOST_NAMED]:
