@@ -66,7 +66,7 @@ def test_the_nearest_readme_says_what_is_wanted_but_for_keys_that_are_named_anyw
     items = "".join(f"- Thing {number}\n" for number in range(5))
     files = {
         "desk/main.py": program,
-        "desk/README.md": f"# Desk\n\n## Requirements\n- A Tavily API key\n{items}\n```\npython main.py\n```\n",
+        "desk/README.md": f"# Desk\n\n## Requirements\n- A Tavily API key\n- openai - its client\n{items}\n```\npython main.py\n```\n",
         "README.md": "# All\n\n## Requirements\n- Kubernetes\n",
     }
     (first,) = found(files)

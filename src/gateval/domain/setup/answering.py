@@ -27,6 +27,12 @@ _FILE = re.compile(
 )
 """How a parameter is called that is a file's place: no question is one."""
 
+_SETTING = re.compile(
+    r"(?:\w+_)?(?:key|token|secret|password|credentials?|model|model_(?:name|id)|(?:user|session"
+    r"|thread|chat|conversation)_?id)"
+)
+"""How a parameter is called that is no question, though it is a text."""
+
 _MAKES = re.compile(
     r"(?:get|create|build|make|load|init|setup)_(?:\w+_)?"
     r"(?:engine|agent|chain|tools?|client|llm|model|graph|retriever|index|runner|crew)s?"
@@ -107,7 +113,8 @@ def _needed(given: ast.arguments) -> list[ast.arg]:
 def _is_one(node: ast.FunctionDef | ast.AsyncFunctionDef, one: ast.arg, text: str) -> bool:
     kind = one.annotation.id if isinstance(one.annotation, ast.Name) else None
     takes = _TAKES.fullmatch(one.arg) if one.annotation is None else kind == "str"
-    if not takes or names_a_file(one.arg) or _is_opened(node, one.arg):
+    other = names_a_file(one.arg) or _SETTING.fullmatch(one.arg.lower())
+    if not takes or other or _is_opened(node, one.arg):
         return False
     return _asks_itself(node, text)
 

@@ -30,6 +30,10 @@ _OTHER_CALLS = re.compile(
     r"|\.invoke_agent(?:_runtime)?\(|\bCopilotClient\(|\bInvokeAgent(?:Runtime)?Command\("
     r"|\bFastMCP\(|\bnew McpServer\(|\bstdio_server\(|\bStdioServerTransport\("
 )
+_TRAINS = re.compile(
+    r"\btrainset\s*=|\b(?:BootstrapFewShot\w*|MIPROv2|GEPA|COPRO|(?:SFT|GRPO|DPO|PPO|Seq2Seq)Trainer"
+    r"|TrainingArguments)\(|\btrainer\.train\(|\bfine_tuning\.jobs\.create\("
+)
 _STORES = re.compile(
     r"\bvector_?[sS]tores\.(?:create|files|fileBatches|file_batches|upload)\b|\bfiles\.(?:create|upload)\("
     r"|\.upload_(?:file|blob|fileobj)\(|\.upsert\(|\.save_local\("
@@ -218,12 +222,23 @@ def other_work_of(path: str, text: str) -> Refusal | None:
     if named := _OTHER_WORK.search(path):
         word = named[0].strip("/_.-")
         return Refusal(f"{_UNASKED} is called after other work than to answer (`{word}`).", NAMED)
+    if training := trains(text):
+        return training
     if _STORES.search(text) and not _ASKED.search(text):
         return Refusal(f"{_UNASKED} fills a store, and reads no question.", NAMED)
     if call := _OTHER_CALLS.search(text):
         word = call[0].strip("(.")
         return Refusal(f"{_UNASKED} serves tools, or deploys or calls an agent (`{word}`).", NAMED)
     return None
+
+
+def trains(text: str) -> Refusal | None:
+    """Return why a program is not started in whose text a model or a prompt is trained; None for
+    any other.
+    """
+    found = _TRAINS.search(text)
+    word = found[0].strip("( =") if found else ""
+    return Refusal(f"{_UNASKED} trains what answers (`{word}`).", NAMED) if found else None
 
 
 _WORDS = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")

@@ -27,6 +27,7 @@ from gateval.domain.setup.other_work import (
     Refusal,
     does_other_work,
     names_other_work,
+    trains,
 )
 from gateval.domain.setup.outside import outside_of, told_outside
 from gateval.domain.setup.program import FoundProgram, is_asked, server_of
@@ -66,6 +67,8 @@ def not_read(files: Collection[str], readme: str = "") -> tuple[str, Refusal] | 
     own.sort(key=lambda one: (one not in named, splitext(basename(one))[0].lower() not in TELLING))
     if not own and (elsewhere := run_elsewhere(files, readme)):
         return elsewhere
+    if not own and (deploys := _DEPLOYS.search(readme)):
+        return "The README", _deployed(deploys[1])
     for endings, why in ((".ipynb", NOTEBOOKS), (ENDINGS, UNKNOWN), (OTHER_ENDINGS, FOREIGN)):
         if path := next((one for one in own if one.endswith(endings)), ""):
             deploys = _DEPLOYS.search(readme) if why == UNKNOWN else None
@@ -112,20 +115,7 @@ def find_programs(
     started, those that import a framework are returned.
     """
     around = RepositoryFiles.of(texts, files)
-    agents = declared_agents(
-        around.texts,
-        around.declaring,
-        lambda path: around.frameworks[path],
-        around.framework,
-        around.reach.behind,
-    )
-    found = _without_parts([declared_program(one, around) for one in agents], around)
-    places = {one.path: around.told[one.path].place for one in found if one.path in around.told}
-    first = min(places, key=places.__getitem__, default="")
-    found = [
-        one._replace(score=one.score + (one.path in places) + (one.path == first)) for one in found
-    ]
-    found = list(_told_first(found, first, around))
+    found, places = _declared_first(around)
     if wanted:
         return (_wanted(wanted, found, around),)
     known = {
@@ -164,6 +154,24 @@ def find_programs(
         )
     )
     return tuple(found)
+
+
+def _declared_first(around: RepositoryFiles) -> tuple[list[FoundProgram], dict[str, int]]:
+    """Return what frameworks declare, and where people are told to start it, by its path."""
+    agents = declared_agents(
+        around.texts,
+        around.declaring,
+        lambda path: around.frameworks[path],
+        around.framework,
+        around.reach.behind,
+    )
+    found = _without_parts([declared_program(one, around) for one in agents], around)
+    places = {one.path: around.told[one.path].place for one in found if one.path in around.told}
+    first = min(places, key=places.__getitem__, default="")
+    found = [
+        one._replace(score=one.score + (one.path in places) + (one.path == first)) for one in found
+    ]
+    return list(_told_first(found, first, around)), places
 
 
 def _is_typed(asked: Invocation) -> bool:
@@ -226,6 +234,8 @@ def _answering(program: FoundProgram, around: RepositoryFiles) -> FoundProgram:
     """
     text = around.texts[program.path]
     asked, behind = program.invocation, around.reach.behind(program.path)
+    if not (asked.route or program.refused) and (training := trains(f"{text}\n{behind}")):
+        return program._replace(refused=training)
     if asked.words or asked.route or program.refused or reads_input(behind):
         return program
     if asked.sure and choice_of(text) is None:

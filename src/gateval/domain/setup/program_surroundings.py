@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Container, Iterable, Iterator
+from collections.abc import Collection, Container, Iterable, Iterator
 from functools import lru_cache
 from posixpath import basename, dirname, join, normpath
 
@@ -78,7 +78,7 @@ def with_surroundings(program: FoundProgram, path: str, around: RepositoryFiles)
         logs_in=login,
         absent=(*absent_files(root, names, around.files), *_placeholders(program, around)),
         fills=tuple(_told_to_fill({"", root, dirname(path)}, path, around)),
-        wants=tuple(_wanted_before(path, variables, around)),
+        wants=tuple(_wanted_before(path, {*variables}, packages, around)),
         **needs(around.texts[other] for other in near if other in around.texts),
     )
 
@@ -121,16 +121,21 @@ def login_of(text: str) -> Login | None:
     return None
 
 
-def _wanted_before(path: str, variables: Iterable[str], around: RepositoryFiles) -> Iterator[str]:
+def _wanted_before(
+    path: str, variables: Collection[str], packages: Collection[str], around: RepositoryFiles
+) -> Iterator[str]:
     """Yield what the nearest README has people do and have before the program at `path` answers,
-    but for keys whose variables are named.
+    but for keys whose variables are named, and packages that are imported.
     """
     told = {dirname(one): one for one in sorted(around.readmes, reverse=True)}
     near = next((told[folder] for folder in folders_above(path) if folder in told), "")
     named = {one.partition("_")[0].lower() for one in variables}
+    known = {one.lower() for one in packages}
     for one in told_before(around.readmes[near]) if near else ():
-        known = "key" in one.lower() and named & {*re.findall(r"\w+", one.lower())}
-        if not known and basename(path) not in one:
+        words = re.findall(r"[\w-]+", one.lower())
+        keyed = "key" in one.lower() and named & {*words}
+        package = words and words[0].replace("-", "_") in known
+        if not (keyed or package or basename(path) in one):
             yield one
 
 

@@ -66,7 +66,9 @@ def with_cause(
     near = around.below(program.root)
     others = (one.score for one in programs if one.refused is None and one.root != program.root)
     score = min(program.score, *(score - 1 for score in others), program.score)
-    why = None if handled else channel_of("\n".join(around.texts[one] for one in near))
+    own = around.texts[program.path]
+    hosted = host_of(own) and not channel_of(own)  # what is beside it may be heard elsewhere
+    why = None if handled or hosted else channel_of("\n".join(around.texts[one] for one in near))
     hosts = ((one, host_of(around.texts[one])) for one in _likeliest(near, around) if not why)
     chat = why is not None and why.why.startswith("is a bot of ")
     place = _heard_at(program.path, why, near, around) if why and chat else program.path

@@ -1,0 +1,34 @@
+"""Programs that train, deploy or belong to a platform, which no guess starts."""
+
+from __future__ import annotations
+
+from gateval.domain.setup.program_search import not_read
+from tests.unit.domain.test_programs_of_strangers import found
+
+
+def test_what_trains_is_not_started_wherever_that_stands() -> None:
+    stage = "import dspy\ndef stage(key):\n    dspy.BootstrapFewShot(metric=m).compile(dspy.Predict('a -> b'), trainset=data)\n"
+    main = "from stage import stage\nimport dspy\ndef run_all(api_key: str) -> None:\n    stage(api_key)\n    dspy.LM('m')('x')\nif __name__ == '__main__':\n    run_all('x')\n"
+    first, *_ = found({"main.py": main, "stage.py": stage})
+    assert first.refused
+    assert first.refused.why.endswith("for it trains what answers (`BootstrapFewShot`).")
+    first, *_ = found({"main.py": main, "stage.py": "import dspy\nstage = print\n"})
+    assert first.refused  # a key is no question
+
+
+def test_a_task_of_a_platform_is_none_that_is_spoken_to() -> None:
+    task = "import { task } from '@trigger.dev/sdk';\nimport { generateText } from 'ai';\nexport const sum = task({ id: 'x', run: async (payload: { content: string }) => ({ s: await generateText({ model: 'openai/gpt-5-mini', prompt: payload.content }) }) });\n"
+    voice = "import { task } from '@trigger.dev/sdk';\nimport { ElevenLabsClient } from 'elevenlabs';\nexport const say = task({ id: 'y' });\n"
+    first, *_ = found(
+        {"src/trigger/sum.ts": task, "src/trigger/say.ts": voice, "package.json": "{}"}
+    )
+    assert first.refused
+    assert first.refused.why.startswith("is a task of Trigger.dev")
+
+
+def test_a_repository_without_programs_whose_readme_deploys_its_agent_is_refused() -> None:
+    path, why = not_read(["agent.json", "AGENTS.md"], "```bash\ndeepagents deploy\n```") or (
+        "",
+        None,
+    )
+    assert (path, bool(why)) == ("The README", True)
