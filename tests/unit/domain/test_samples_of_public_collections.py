@@ -190,3 +190,39 @@ def test_programs_that_load_data_are_what_people_begin_with() -> None:
     files = {"work/data_loader.py", "addEmbeddings.js", "desk.py"}
     told = ("python work/data_loader.py", "node addEmbeddings.js")
     assert told_fillings(readme, files, "") == told
+
+
+@pytest.mark.parametrize(
+    ("end", "told"),
+    [
+        ("Runner.run_sync(desk, 'Say hello.')\n", "Runner.run_sync(desk,…"),
+        ("said = desk.run_sync(\n    f'What of {city}?'\n)\n", "desk.run_sync(…"),
+        (f"def main():\n    Runner.run_sync(desk, 'Say hello.')\n{MAIN}", ""),
+    ],
+)
+def test_that_a_module_asks_its_agent_while_it_is_imported_is_told(end: str, told: str) -> None:
+    first, *_ = found({"main.py": f"{AGENT}city = 'York'\n{end}"})
+    assert (first.told, first.begun) == ("main.py:desk", told)
+    assert ("while it is imported" in str(said_of(first))) == bool(told)
+
+
+def test_a_choice_is_one_by_its_choices() -> None:
+    text = f"{AGENT}def hook():\n    if Prompt.ask('Go on?', choices=['y', 'n']) == 'n':\n        raise StopAgentRun()\nRunner.run_sync(desk, 'Hello.')\n"
+    assert found({"main.py": text})[-1].told == "main.py:desk"
+
+
+def test_a_server_in_a_text_is_none_and_an_option_is_read_by_any_function() -> None:
+    sample = "const APP = `\nhttp.createServer((q, r) => {\n  if (url.pathname === '/health') r.end();\n}).listen(3000);\n`;\n"
+    text = f"import {{ Agent, run }} from '@openai/agents';\n{sample}const question = getStringArg('--question', 'Go.');\nawait run(new Agent({{ name: 'a' }}), question);\n"
+    first, *_ = found({"go.ts": text, "package.json": '{"scripts": {"start": "tsx go.ts"}}'})
+    assert first.command[-2:] == ("--question", "{{ prompt }}")
+
+
+def test_agents_in_a_workflow_of_temporal_are_its_parts_and_marimo_draws_a_page() -> None:
+    flow = f"from temporalio import workflow\n{AGENT}@workflow.defn\nclass Flow: ...\n"
+    client = "from temporalio.client import Client\nfrom flow import Flow\ndef main():\n    client.execute_workflow(Flow.run)\n"
+    assert all(one.refused for one in found({"flow.py": flow, "start.py": client + MAIN}))
+    text = f"import marimo as mo\n{AGENT}mo.ui.chat(desk)\n"
+    first, *_ = found({"notebook.py": text, "README.md": "python notebook.py\n"})
+    assert first.refused
+    assert first.refused.why.startswith("draws a page with Marimo")

@@ -273,3 +273,30 @@ if __name__ == "__main__":
 def test_the_agent_that_a_file_asks_as_it_is_started_leads(asked: str, first: str) -> None:
     one, *_ = found({"tools.py": "", "desk.py": SEVERAL.replace("ASKED", asked)})
     assert one.told == f"desk.py:{first}"
+
+
+STEERED = """from smolagents import CodeAgent, OpenAIModel
+def review(step, agent):
+    if input("Approve? (1/2): ") == "2":
+        step.plan = input("New plan: ")
+task = "What is new?"
+agent = CodeAgent(model=OpenAIModel("gpt-4o"), tools=[], step_callbacks={Plan: review})
+if __name__ == "__main__":
+    agent.run(ASKED)
+"""
+
+
+@pytest.mark.parametrize(
+    ("asked", "refused"),
+    [
+        ("task", True),
+        ("'What is new?', reset=False", True),
+        ("{'messages': [HumanMessage(content=task)]}", True),
+        ("input('You: ')", False),
+        ("task + more", False),
+    ],
+)
+def test_a_program_that_a_person_only_steers_takes_no_question(asked: str, refused: bool) -> None:
+    programs = found({"plan.py": STEERED.replace("ASKED", asked)})
+    why = next((one.refused.why for one in programs if one.refused and not one.target), "")
+    assert ("only steers that" in why) == refused

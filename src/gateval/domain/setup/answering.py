@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from functools import lru_cache
 
 from gateval.domain.setup.import_graph import python_tree
 from gateval.domain.setup.other_work import names_other_work
@@ -173,3 +174,23 @@ _GUARD = re.compile(r"^if __name__ == [\"']__main__[\"']", re.M)
 def has_guard(text: str) -> bool:
     """Whether a Python file does something only where it is started."""
     return bool(_GUARD.search(text))
+
+
+_ASKED_AT_TOP = re.compile(
+    r"^(?:\w+[ \t]*=[ \t]*)?(?:await |asyncio\.run\()?"
+    r"(?P<call>Runner\.run(?:_sync)?\([ \t]*(?P<given>\w+)[ \t]*,"
+    r"|(?P<name>\w+)(?:\.(?:a?print_response|run|run_sync|invoke))?\()"
+    r"\s*(?:\w+[ \t]*=[ \t]*)?f?[\"']",
+    re.M,
+)
+
+
+@lru_cache(maxsize=4_096)  # many agents of one file
+def asked_at_import(text: str) -> Mapping[str, str]:
+    """Return the calls by which a module asks agents, by their names, questions of its own while it
+    is imported.
+    """
+    return {
+        one["given"] or one["name"]: f"{' '.join(one['call'].split())}…"
+        for one in _ASKED_AT_TOP.finditer(text)
+    }

@@ -126,7 +126,7 @@ def _of_argparse(text: str) -> Iterator[Subcommand]:
 
 
 _ASKED_OPTION = re.compile(
-    rf"(?:add_argument|@click\.option|typer\.Option|\.(?:requiredOption|option))\([^)]{{0,2000}}?"
+    rf"(?:add_argument|@click\.option|typer\.Option|\.(?:requiredOption|option)|\bget\w*Arg)\([^)]{{0,2000}}?"
     rf"[\"'`\s](--(?:{QUESTION}))\b(?!-(?:file\w*|path|dir\w*|folder|json|csv|pdf|template|length)\b)"
 )
 _PARSED = re.compile(rf"\bparseArgs\([^;]{{0,2000}}?\b({QUESTION}):\s*\{{\s*type:\s*[\"']string")

@@ -161,6 +161,12 @@ platform gives, or they want its credentials as they are imported.
 """
 
 
+_WORKFLOW = re.compile(r"^@workflow\.defn\b", re.M)
+_OF_TEMPORAL = Refusal(
+    "is a part of a workflow of Temporal, which a worker runs, and nothing here.", NAMED
+)
+
+
 @lru_cache(maxsize=4_096)  # many agents of one file
 def within_platform(text: str) -> Refusal | None:
     """Return why an agent cannot be asked by itself that is made inside the module of a platform;
@@ -169,7 +175,8 @@ def within_platform(text: str) -> Refusal | None:
     found = (
         why for name, (imports, why) in _WITHIN.items() if name in text and imports.search(text)
     )
-    return next(found, None)
+    worked = "temporalio" in text and _WORKFLOW.search(text)
+    return next(found, _OF_TEMPORAL if worked else None)
 
 
 _WORKS = tuple(

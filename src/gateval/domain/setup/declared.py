@@ -36,7 +36,12 @@ from gateval.domain.setup.node_hosts import host_of
 from gateval.domain.setup.node_protocols import BY_EVENT
 from gateval.domain.setup.node_text import braced, parts
 from gateval.domain.setup.other_work import Refusal, acts, is_aside, writes_data
-from gateval.domain.setup.platforms import DEPENDENCIES, FIELDS, SANDBOX, asks_a_model
+from gateval.domain.setup.platforms import (
+    DEPENDENCIES,
+    FIELDS,
+    SANDBOX,
+    asks_a_model,
+)
 from gateval.domain.setup.python_text import NEXT, statement
 from gateval.domain.setup.route_files import route_file
 

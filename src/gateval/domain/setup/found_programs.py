@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from posixpath import basename, dirname, join, splitext
 
+from gateval.domain.setup.answering import asked_at_import
 from gateval.domain.setup.asked_by_words import starting_command
 from gateval.domain.setup.channels import speaks_alone, waits_for_platform, within_platform
 from gateval.domain.setup.declared import DeclaredAgent
@@ -136,6 +137,7 @@ def declared_program(one: DeclaredAgent, around: RepositoryFiles) -> FoundProgra
         language="node" if one.file.endswith(NODE_SOURCES) else "python",
         names=(*one.names, basename(root), project_name(root, around), stem),
         refused=one.refused or why,
+        begun=asked_at_import(text).get(one.found, "") if one.file.endswith(".py") else "",
     )
     return with_surroundings(program, one.file, around)
 

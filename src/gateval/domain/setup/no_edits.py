@@ -55,6 +55,7 @@ _WRITES = re.compile(
     | \b(?:Rotating|TimedRotating)?FileHandler\(\s*["']{_PLAIN}["']
     | \b(?:writeFile|appendFile|mkdir)(?:Sync)?\(\s*["'`]{_PLAIN}["'`]
     | \bcreateWriteStream\(\s*["'`]{_PLAIN}["'`]
+    | \bnew\s+LibSQL\w+\(\s*(?:\{{\s*\}}\s*)?\)
     | \bnew\s+(?:Database|DatabaseSync)\(\s*["'`]{_PLAIN}["'`]
     | ["'`]file:(?!/|:memory:)[^"'`\n]+\.(?:db|sqlite3?)["'`]
     """,
@@ -62,7 +63,7 @@ _WRITES = re.compile(
 )
 _MAY_WRITE = re.compile(
     r"open\(|Path\(|mkdir|makedirs|connect\(|[sS]qlite|PersistentClient|FileHandler|writeFile"
-    r"|appendFile|createWriteStream|Database|file:"
+    r"|appendFile|createWriteStream|Database|LibSQL|file:"
 )
 """What a text has in which `_WRITES` finds something, which is slow to look for."""
 

@@ -49,8 +49,8 @@ _PAGE = re.compile(
     r"^[\"']use client[\"']|\b(?:from|require\()\s*[\"'](?:react|react-dom|electron)[/\"']", re.M
 )
 _PYTHON_PAGE = re.compile(
-    r"^(?:import|from) (streamlit|gradio|chainlit|mesop|flet|nicegui|tkinter|textual|curses"
-    r"|urwid)\b"
+    r"^(?:import|from) (streamlit|gradio|chainlit|mesop|flet|nicegui|marimo|tkinter|textual"
+    r"|curses|urwid)\b"
     r"|\bGradioUI\(",
     re.M,
 )

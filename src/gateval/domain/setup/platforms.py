@@ -96,6 +96,8 @@ SERVERS = Refusal(
     "Name the one that is asked, `gateval init FILE`, or its agent, `gateval init FILE:OBJECT` "
     "(docs/guides/bridges.md).",
 )
+
+
 TEMPORAL = Refusal(
     "gives work to a server of Temporal, whose worker answers; nothing here starts either.",
     "Name what the worker asks, `gateval init FILE:OBJECT`: a function that takes the question or "

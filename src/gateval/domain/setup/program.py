@@ -59,7 +59,8 @@ class FoundProgram(NamedTuple):
     take the question too, `more` others that it demands. `hinted` says that people are told to
     start it. `asks` are addresses of servers on its machine, `absent` files that it reads and that
     are not here, with an example or "". `logs_in` is how it logs in to a cloud, `fills` are
-    commands that people are told to begin with, `wants` what else its README has them do and have.
+    commands that people are told to begin with, `wants` what else its README has them do and have,
+    `begun` the call by which its module asks its agent a question of its own as it is imported.
     """
 
     path: str
@@ -93,6 +94,7 @@ class FoundProgram(NamedTuple):
     logs_in: Login | None = None
     fills: tuple[str, ...] = ()
     wants: tuple[str, ...] = ()
+    begun: str = ""
 
     @property
     def runtime(self) -> str:
@@ -226,7 +228,7 @@ def server_of(path: str, text: str, behind: str = "") -> str:
     file that serves nothing.
     """
     if not path.endswith(".py"):
-        own = _NODE_LISTENS.search(text) or exports_fetch(text) or dev_server(path, "", text)
+        own = _listens(text) or exports_fetch(text) or dev_server(path, "", text)
         listens = own or (_STARTS_OTHER.search(text) and _NODE_LISTENS.search(behind))
         return "app" if listens and _is_asked_at(path, text, behind) else ""
     made = _FACTORY.search(text)
@@ -236,6 +238,18 @@ def server_of(path: str, text: str, behind: str = "") -> str:
     if spoken and spoken.application:
         return spoken.application
     return application if application and _is_asked_at(path, text, behind) else ""
+
+
+_BACKTICK = re.compile(r"(?<![\\`])`(?!`)")
+
+
+def _listens(text: str) -> bool:
+    """Whether a file of Node listens, and not only a text of several lines that it holds."""
+    plain = without_comments(text) if _NODE_LISTENS.search(text) else ""
+    return any(
+        len(_BACKTICK.findall(plain, 0, one.start())) % 2 == 0
+        for one in _NODE_LISTENS.finditer(plain)
+    )
 
 
 def exports_fetch(text: str) -> bool:

@@ -48,7 +48,7 @@ from gateval.domain.setup.program_surroundings import folder_and_set_up
 from gateval.domain.setup.protocols import hosted
 from gateval.domain.setup.repository_files import RepositoryFiles
 from gateval.domain.setup.request_models import asked_as_written
-from gateval.domain.setup.typed_choices import demanded_of
+from gateval.domain.setup.typed_choices import demanded_of, steered
 
 _PLACE = re.compile(r"/(?::\w|<\w)")
 """Where a path of Node or Flask has the number of what an earlier request made."""
@@ -156,6 +156,19 @@ def _demanded(path: str, asked: Invocation, around: RepositoryFiles) -> str:
     return next((one for one in options if not re.fullmatch(QUESTION, one.strip("-"))), "")
 
 
+def _otherwise(path: str, asked: Invocation, around: RepositoryFiles) -> Invocation:
+    """Return how a command is asked by a line that files which it imports read, or by a variable of
+    its environment, where no platform asks it.
+    """
+    texts = [around.texts[one] for one in around.reach.from_(path)]
+    if not reads_arguments(around.texts[path]):
+        asked = next((asked_by_words("", one) for one in texts if reads_input(one)), asked)
+    near = "\n".join(texts)
+    name = "" if asked.sure or asked.words else variable_asked(near)
+    elsewhere = name and (channel_of(near) or host_of(near))
+    return Invocation(stdin=PROMPT, variable=name) if name and not elsewhere else asked
+
+
 def _by_words(
     path: str, asked: Invocation, around: RepositoryFiles
 ) -> tuple[Invocation, Refusal | None]:
@@ -172,15 +185,12 @@ def _by_words(
         return Invocation(words=words, stdin=""), None
     if (asked.sure or asked.words) and (wanted := _demanded(path, asked, around)):
         return asked, demands(wanted)
+    if asked.sure and not asked.words and (why := steered(around.texts[path])):
+        return asked, why
     near = f"{around.texts[path]}\n{around.reach.behind(path)}"
     if not asked.words and len(_CHOSEN.findall(near)) >= _MOST_CHOSEN:
         return asked, DIALOG
-    if not asked.sure and not asked.words and not reads_arguments(around.texts[path]):
-        behind = (around.texts[one] for one in around.reach.from_(path))
-        asked = next((asked_by_words("", one) for one in behind if reads_input(one)), asked)
-    name = "" if asked.sure or asked.words else variable_asked(near)
-    if name and not (channel_of(near) or host_of(near)):
-        return Invocation(stdin=PROMPT, variable=name), None
+    asked = asked if asked.sure or asked.words else _otherwise(path, asked, around)
     names = arguments_of(path, around.texts[path])
     files = [one for one in names if names_a_file(one)]
     meant = any(re.search(QUESTION, one) for one in names if one not in files)

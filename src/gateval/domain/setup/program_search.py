@@ -142,18 +142,13 @@ def find_programs(
         path, why = told
         return (program_of(path, around.framework(path), around)._replace(refused=why),)
     found = [_here(with_cause(one, around, found), around) for one in found]
-    last = len(around.told)
-    order = {one.path: places.get(one.path, last) for one in found}
-    found.sort(
-        key=lambda one: (
-            -one.score,
-            order[one.path],
-            _is_beside(one),
-            one.path.count("/"),
-            one.path,
-        )
-    )
-    return tuple(found)
+    return tuple(sorted(found, key=lambda one: _rank(one, places)))
+
+
+def _rank(one: FoundProgram, places: Mapping[str, int]) -> tuple[int, int, bool, int, str]:
+    """Return what a program is sorted by; `places` are those in the order of telling."""
+    told = places.get(one.path, len(places) + 1_000_000)
+    return -one.score, told, _is_beside(one), one.path.count("/"), one.path
 
 
 def _declared_first(around: RepositoryFiles) -> tuple[list[FoundProgram], dict[str, int]]:

@@ -198,6 +198,11 @@ def _said_of_needs(program: FoundProgram) -> Iterator[str]:
     if program.more and program.target:
         given = ", ".join(f"`{name}`" for name, _ in program.more)
         yield f"Its first fixture gives {given} too: see that they are what you mean."
+    if program.begun:
+        yield (
+            f"Its module asks a question of its own while it is imported (`{program.begun}`), so "
+            'each trial does: put that below `if __name__ == "__main__":`.'
+        )
     for address in program.asks[:MOST_NAMED]:
         yield f"It asks a server at {address}: name what starts that under runtime.services."
     for absent, example in program.absent[:MOST_NAMED]:

@@ -7,12 +7,13 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterator
+from collections.abc import Container, Iterator
 from functools import lru_cache
 
 from gateval.domain.setup.answering import names_a_file
 from gateval.domain.setup.asked_by_words import loop_of
 from gateval.domain.setup.import_graph import python_tree
+from gateval.domain.setup.invocation import ASKED
 from gateval.domain.setup.other_work import NAMED, Refusal
 from gateval.domain.setup.python_text import dotted
 
@@ -129,6 +130,64 @@ def _name_of(call: ast.Call) -> str:
     return max(dashed or plain, key=len, default="")
 
 
+_STEERS = Refusal(
+    "takes no question: it asks its agent what is written into it, and what a person types only "
+    "steers that.",
+    NAMED,
+)
+_RUNS = frozenset(
+    {"run", "arun", "run_sync", "invoke", "ainvoke", "stream", "astream", "kickoff"}
+    | {"print_response", "aprint_response", "generate_str", "initiate_chat"}
+)
+_OTHERS = frozenset({"asyncio", "anyio", "uvicorn", "subprocess", "trio", "app", "mcp", "loop"})
+
+
+@lru_cache(maxsize=4_096)
+def steered(text: str) -> Refusal | None:
+    """Return why a program takes no question that reads what a person types, if all that it asks
+    its agents is written into it; None for any other.
+    """
+    tree = python_tree(text)
+    nodes = [*ast.walk(tree)] if tree else []
+    kept: dict[str, list[ast.expr]] = {}
+    for one in (each for each in nodes if isinstance(each, ast.Assign)):
+        for name in _names(one):
+            kept.setdefault(name, []).append(one.value)
+    written = {name for name, values in kept.items() if all(map(_is_written, values))}
+    asked = [one for node in nodes if isinstance(node, ast.Call) for one in _given_to_agent(node)]
+    return _STEERS if asked and all(_is_written(one, written) for one in asked) else None
+
+
+def _given_to_agent(call: ast.Call) -> Iterator[ast.expr]:
+    """Yield what a call asks an agent, but for what it goes on with after an interrupt."""
+    held, _, name = dotted(call.func).rpartition(".")
+    if name not in _RUNS or not held or held in _OTHERS:
+        return
+    named = [key.value for key in call.keywords if key.arg in ASKED]
+    for one in [*call.args[:1], *named]:
+        if not (isinstance(one, ast.Call) and dotted(one.func) == "Command"):
+            yield one
+
+
+def _is_written(node: ast.expr, names: Container[str] = (), left: int = 8) -> bool:
+    """Whether a value is a text of the program's own, or holds nothing else."""
+    if isinstance(node, ast.Name):
+        return node.id in names
+    if isinstance(node, ast.Call):
+        made = dotted(node.func).rpartition(".")[2][:1].isupper()
+        parts = [*node.args, *(key.value for key in node.keywords)]
+        return (
+            made
+            and bool(parts)
+            and left > 0
+            and all(_is_written(one, names, left - 1) for one in parts)
+        )
+    if isinstance(node, ast.Dict | ast.List | ast.Tuple):
+        parts = node.values if isinstance(node, ast.Dict) else node.elts
+        return bool(parts) and left > 0 and all(_is_written(one, names, left - 1) for one in parts)
+    return isinstance(node, ast.Constant)
+
+
 _READERS = frozenset({"click.prompt", "typer.prompt"})
 _ASKS = re.compile(r"(?:\w*\.)*(?:\w*Prompt\.ask|input)")
 _OTHERWISE = re.compile(
@@ -159,7 +218,8 @@ def choice_of(text: str) -> str | None:
         return None
     if any(map(flow.goes_on, reads)):
         return None
-    return next(filter(_CHOOSES.search, map(_said, reads)), None)
+    said = ((_said(one), "choices" in {key.arg for key in one.keywords}) for one in reads)
+    return next((words for words, listed in said if listed or _CHOOSES.search(words)), None)
 
 
 def _is_read(node: ast.Call) -> bool:
