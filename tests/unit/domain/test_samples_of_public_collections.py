@@ -226,3 +226,23 @@ def test_agents_in_a_workflow_of_temporal_are_its_parts_and_marimo_draws_a_page(
     first, *_ = found({"notebook.py": text, "README.md": "python notebook.py\n"})
     assert first.refused
     assert first.refused.why.startswith("draws a page with Marimo")
+
+
+def test_a_number_that_a_program_of_node_asks_for_first_is_typed_before_the_question() -> None:
+    text = "const rl = createInterface({ input: process.stdin });\nconst kind = await ask('Select option (1-3): ', '2');\nconst asked = await ask('Ask a question: ', 'Hi');\n"
+    assert asked_by_words("desk.ts", text).stdin == "1\n{{ prompt }}"
+    assert asked_by_words(
+        "desk.ts", text.replace("Select option (1-3)", "Your question")
+    ).stdin == ("{{ prompt }}")
+
+
+@pytest.mark.parametrize("name", ["--tool-use", "--question"])
+def test_options_of_other_names_are_no_question_and_a_script_of_a_name_is_started(
+    name: str,
+) -> None:
+    text = f"import {{ Agent, run }} from '@openai/agents';\nconst args = process.argv.slice(2);\nconst at = args.indexOf('{name}');\nconst value = args[at + 1];\nawait run(new Agent({{ name: 'a' }}), 'Go.');\n"
+    project = '{"scripts": {"start:forcing": "tsx forcing.ts -t default"}}'
+    files = {"forcing.ts": text, "package.json": project}
+    first, *_ = found({**files, "README.md": "```\npnpm -F desk start:forcing\n```\n"})
+    assert bool(first.refused) == (name == "--tool-use")
+    assert first.hinted

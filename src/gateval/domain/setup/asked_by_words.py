@@ -6,7 +6,7 @@ import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
-from itertools import pairwise
+from itertools import pairwise, takewhile
 from typing import NamedTuple
 
 from gateval.domain.setup.invocation import PROMPT, QUESTION, Invocation
@@ -201,6 +201,8 @@ _ASKED_KEY = re.compile(rf"[\[.][\"']?({QUESTION})\b(?![\"']?\]?[.\[][\"']?conte
 
 
 _MODE = re.compile(r"\b(?:const|let)\s+(\w+)\s*=\s*\(*\s*process\.argv\[2\][^;\n]{0,200}")
+_WORDS = re.compile(r"\b(?:const|let)\s+(\w+)\s*=\s*process\.argv\.slice\(2\)\s*(?:;|\n)")
+_DASHED_QUESTION = re.compile(rf"[\"'`]--?(?:{QUESTION})[\"'`]")
 _QUESTIONS = re.compile(r"\.question\((?P<said>[^;]{0,300}?\)\s*(?:;|,|$))", re.M)
 _YES_OR_NO = re.compile(r"(?i)\by/n\b|\byes/no\b")
 _FROM_PERSON = re.compile(r"[\"'](?:node:)?readline(?:/promises)?[\"']|\bprocess\.stdin\b")
@@ -209,13 +211,20 @@ _FROM_PERSON = re.compile(r"[\"'](?:node:)?readline(?:/promises)?[\"']|\bprocess
 @lru_cache(maxsize=1_024)
 def without_choices(text: str) -> str:
     """Return the text of a program of Node without what it reads that no question can be: a first
-    argument that it does nothing with but compare it, and a yes or a no.
+    argument that it does nothing with but compare it, options of other names, and a yes or a no.
     """
     for one in _MODE.finditer(text):
         rest = without_comments(text[: one.start()] + text[one.end() :])
         used = len(re.findall(rf"(?<![\w.\"'`-]){one[1]}\b(?!\s*:)", rest))
         compared = rf"(?<![\w.]){one[1]}\s*[!=]==?\s*[\"'`]|\bswitch\s*\(\s*{one[1]}\s*\)"
         if used and used == len(re.findall(compared, rest)):
+            text = rest
+            break
+    for one in _WORDS.finditer(text):
+        rest = without_comments(text[: one.start()] + text[one.end() :])
+        options = rf"\b{one[1]}(?:\.(?:findIndex|indexOf|includes|some)\(|\[\w+\s*\+\s*1\])"
+        used = len(re.findall(rf"\b{one[1]}\b", rest))
+        if used and used == len(re.findall(options, rest)) and not _DASHED_QUESTION.search(rest):
             text = rest
             break
     asks = [one["said"] for one in _QUESTIONS.finditer(text)]
@@ -441,6 +450,19 @@ def _asks_there(name: str, chosen: str, text: str) -> int:
     return len(_ASKS.findall(inside)) or len(_NODE_ASKS.findall(inside))
 
 
+_NODE_SAYS = re.compile(
+    r"(?:\.question|\b(?:ask|prompt|question)\w*)\(\s*[\"'`]([^\"'`]{0,200})[\"'`]"
+)
+_NUMBERED = re.compile(r"(?i)\b(?:choose|select|choice|option|mode|number)\b[^?]*\d ?[-/] ?\d")
+
+
+def _chosen_first(text: str) -> list[str]:
+    """Return what is typed for the numbers that a program of Node asks for before its question."""
+    said = [one[1] for one in _NODE_SAYS.finditer(text)]
+    numbered = [*takewhile(_NUMBERED.search, said)]
+    return ["1"] * len(numbered) if len(numbered) < len(said) else []
+
+
 def _typed(text: str) -> str:
     """Return what is typed for a program: a line for each that it asks for, and its word to end."""
     asks = len(_ASKS.findall(text))
@@ -473,4 +495,6 @@ def _typed(text: str) -> str:
     more = {*lines} > {PROMPT} or len(lines) < asks
     if end and _GOES_ON.search(text) and more and asks <= _MOST_LINES:
         return "\n".join([*lines, end[1], ""])
-    return "\n".join(lines) if 1 < asks <= _MOST_LINES else PROMPT
+    if 1 < asks <= _MOST_LINES:
+        return "\n".join(lines)
+    return PROMPT if asks else "\n".join([*_chosen_first(text), PROMPT])

@@ -36,7 +36,10 @@ _MODULE = re.compile(r"\b(?:python[\d.]*|uv +run) +(?:-u +)?-m +([a-zA-Z_][\w.]*
 _SERVED = re.compile(
     r"\b(?:uvicorn|gunicorn|hypercorn|granian)\b[^\n`|&;]{0,500}? ([a-zA-Z_][\w.]*):\w+"
 )
-_SCRIPT = re.compile(r"\b(?:npm|pnpm|yarn|bun)(?: +run)? +(start|dev|chat|agent|cli)\b(?!:)")
+_SCRIPT = re.compile(
+    r"\b(?:npm|pnpm|yarn|bun)(?: +(?:-F|--filter) +[\w@/-]+)?(?: +run)?"
+    r" +(start:[\w:-]*\w|(?:start|dev|chat|agent|cli)\b(?!:))"
+)
 _MARKS = re.compile(r"[\"',\[\]]+")
 _WORD = re.compile(r"[\w./:@=,+-]+")
 _QUOTED = re.compile(r"[\"']([^\"'\n]+)[\"']")
