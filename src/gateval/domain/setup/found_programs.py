@@ -32,6 +32,7 @@ from gateval.domain.setup.repository_files import ENDINGS, RepositoryFiles
 from gateval.domain.setup.shown_requests import as_shown
 from gateval.domain.setup.start_command import start_of, with_src
 from gateval.domain.setup.told_starts import NODE_SOURCES
+from gateval.domain.setup.typed_choices import dropped
 
 TELLING = {"main", "agent", "app", "bot", "server", "index", "cli", "__main__", "run", "assistant"}
 
@@ -99,6 +100,7 @@ def program_of(path: str, framework: str, around: RepositoryFiles) -> FoundProgr
         hinted=path in around.told,
         names=(basename(root), _stem(path), project_name(root, around)),
         refused=refused,
+        drops="" if invocation.route else dropped(text),
     )
     return with_surroundings(program, path, around)
 

@@ -189,15 +189,28 @@ def given_beside(body: str, text: str, texts: Mapping[str, str]) -> Iterator[tup
     near = [one for one in texts.values() if named and re.search(rf"\b{named[1]}\b", one)]
     near = list(dict.fromkeys([text, *near]))
     whole = "\n".join(near)
-    for key, value in _literals_given(one for one in [*near, *texts.values()] if one):
+    given = dict(_literals_given(one for one in [*near, *texts.values()] if one))
+    state = next(filter(None, (state_of(body, one, {}) for one in near)), "")
+    kinds = dict(_TYPED.findall(state))
+    known = {**(dict.fromkeys(kinds) if any(map(_ASKED_AS.fullmatch, kinds)) else {}), **given}
+    for key, value in known.items():
         read = rf"(?:\bstate\[[\"']{key}[\"']\]|\bstate\.{key}\b)(?!\s*=[^=])"
-        if not _ASKED_AS.fullmatch(key) and re.search(read, whole):
+        if _ASKED_AS.fullmatch(key) or not re.search(read, whole):
+            continue
+        if value is not None:
             yield key, json.dumps(value)
+        elif kinds.get(key, "").lower() in _SOME_OF and not _is_set(key, whole):
+            yield key, json.dumps(_SOME_OF[kinds[key].lower()])
+
+
+_TYPED = re.compile(r"^[ \t]+(\w+)[ \t]*:[ \t]*(?:typing\.)?(\w+)", re.M)
+_SOME_OF: Mapping[str, object] = {"str": SOME_TEXT, "list": [], "dict": {}, "int": 1, "bool": False}
+"""Some value of a type by its name."""
 
 
 def _literals_given(texts: Iterable[str]) -> Iterator[tuple[str, object]]:
-    """Yield the keys of the object that a graph is asked with, in the first file that does, whose
-    values stand there.
+    """Yield the keys of the object that a graph is asked with, in the first file that does, with
+    their values, None for those that do not stand there.
     """
     for tree in filter(None, map(python_tree, dict.fromkeys(texts))):
         kept = {
@@ -212,8 +225,10 @@ def _literals_given(texts: Iterable[str]) -> Iterator[tuple[str, object]]:
             if not isinstance(held, ast.Dict) or not any(map(_ASKED_AS.fullmatch, keys)):
                 continue
             for key, one in zip(keys, held.values, strict=True):
+                value = None
                 with suppress(ValueError, TypeError, SyntaxError, MemoryError, RecursionError):
-                    value = ast.literal_eval(one)
-                    json.dumps(value)
-                    yield key, value
+                    literal = ast.literal_eval(one)
+                    json.dumps(literal)
+                    value = literal
+                yield key, value
             return

@@ -60,7 +60,8 @@ class FoundProgram(NamedTuple):
     start it. `asks` are addresses of servers on its machine, `absent` files that it reads and that
     are not here, with an example or "". `logs_in` is how it logs in to a cloud, `fills` are
     commands that people are told to begin with, `wants` what else its README has them do and have,
-    `begun` the call by which its module asks its agent a question of its own as it is imported.
+    `begun` the call by which its module asks its agent a question of its own as it is imported,
+    `drops` the call by which it asks and whose answer it does nothing with.
     """
 
     path: str
@@ -92,6 +93,7 @@ class FoundProgram(NamedTuple):
     asks: tuple[str, ...] = ()
     absent: tuple[tuple[str, str], ...] = ()
     logs_in: Login | None = None
+    drops: str = ""
     fills: tuple[str, ...] = ()
     wants: tuple[str, ...] = ()
     begun: str = ""

@@ -54,6 +54,7 @@ _PLACE = re.compile(r"/(?::\w|<\w)")
 """Where a path of Node or Flask has the number of what an earlier request made."""
 
 
+_POSTS = re.compile(r"\bPOST\b|\.post\(")
 _CHOSEN = re.compile(r"\bConfirm\.ask\(|\bPrompt\.ask\([^()]{0,300}\bchoices\s*=")
 _MOST_CHOSEN = 3
 """What a person chooses at a terminal, and how often at most before what is asked is not known."""
@@ -119,6 +120,9 @@ def _of_node(path: str, around: RepositoryFiles) -> tuple[Invocation, Refusal | 
     if is_nest(text):
         known = nest_asked(near, asking)
         return known or asked, None if known else SILENT
+    own = without_comments(around.texts[path])
+    if asked.route and len(_POSTS.findall(own)) == 1 and (why := queued_in(own)):
+        return asked, why  # the only handler
     if asked.route and not asked.preset:
         known = of_framework(text, behind) or asked_as_handled(near, asking)
         return known or asked, None if known else SILENT

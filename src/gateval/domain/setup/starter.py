@@ -210,6 +210,11 @@ def _said_of_needs(program: FoundProgram) -> Iterator[str]:
         yield f"It reads {absent}, {kept if example else 'which the repository has not'}."
     for command in program.fills[:MOST_NAMED]:
         yield f"Its README begins with `{command}`, and no trial does: what that makes is lacking."
+    if program.drops:
+        yield (
+            f"It does nothing with what `{program.drops}` gives: its answer goes into a file that "
+            "the agent writes, and its output does not have it."
+        )
     if program.logs_in:
         cloud, by = program.logs_in
         named = _LOGIN_VARIABLES.get(cloud, "variables")

@@ -130,6 +130,26 @@ def _name_of(call: ast.Call) -> str:
     return max(dashed or plain, key=len, default="")
 
 
+_GIVES = frozenset({"generate", "generate_str", "generate_structured"})
+_KEPT = re.compile(r"\b(?:output|report)_(?:path|file)\b")
+
+
+@lru_cache(maxsize=4_096)
+def dropped(text: str) -> str:
+    """Return by what a program asks its agent and does nothing with what that says, where it names
+    a file for it; "" for any other.
+    """
+    tree = python_tree(text) if _KEPT.search(text) else None
+    nodes = [*ast.walk(tree)] if tree else []
+    waited = [getattr(one.value, "value", None) for one in nodes if isinstance(one, ast.Expr)]
+    calls = [
+        one
+        for one in nodes
+        if isinstance(one, ast.Call) and dotted(one.func).rpartition(".")[2] in _GIVES
+    ]
+    return dotted(calls[0].func) if calls and all(one in waited for one in calls) else ""
+
+
 _STEERS = Refusal(
     "takes no question: it asks its agent what is written into it, and what a person types only "
     "steers that.",

@@ -293,8 +293,8 @@ def passed_over(around: RepositoryFiles) -> list[FoundProgram]:
 
 
 def told_notebook(found: Sequence[FoundProgram], around: RepositoryFiles) -> str:
-    """Return the notebook that a README names where no program was found that is started, "" for
-    none.
+    """Return the notebook that a README names, or tells of, where no program was found that is
+    started, "" for none.
     """
     if not found or any(one.refused != UNSTARTED for one in found):
         return ""
@@ -304,7 +304,10 @@ def told_notebook(found: Sequence[FoundProgram], around: RepositoryFiles) -> str
         for one in around.files
         if one.endswith(".ipynb") and is_own(one.replace("notebooks/", ""))
     )
-    return next((one for one in books if basename(one) in readme), "")
+    told = (one for one in books if basename(one) in readme)
+    plain = len(books) == 1 and "/" not in books[0]
+    guide = books and (plain or re.search(r"(?i)\bnotebook", readme))
+    return next(told, books[0] if guide else "")
 
 
 def unstarted(known: Mapping[str, str], around: RepositoryFiles) -> list[FoundProgram]:
