@@ -88,3 +88,38 @@ app = graph.compile()
 def test_keys_that_nodes_cannot_do_without_are_given_by_type() -> None:
     first, *_ = found({"graph.py": GRAPH})
     assert first.more == (("airlines", "[]"), ("budget", '"gateval"'))
+
+
+@pytest.mark.parametrize(
+    ("path", "text", "module"),
+    [
+        ("main.py", "import argparse\nfrom src.utils.bedrock_agent import Agent\nif __name__ == '__main__':\n    Agent().invoke(argparse.ArgumentParser().parse_args())\n", "src.utils.bedrock_agent"),
+        ("bee.ts", "import { ReActAgent } from 'beeai-framework/agents/react/agent';\nimport { createConsoleReader } from 'examples/helpers/io.js';\nconst agent = new ReActAgent({});\nconst reader = createConsoleReader();\n", "examples/helpers/io.js"),
+    ],
+)  # fmt: skip
+def test_what_is_imported_of_a_larger_repository_is_told(path: str, text: str, module: str) -> None:
+    first, *_ = found({path: text})
+    assert first.refused
+    assert first.refused.why.startswith(f"is a part of a larger repository: `{module}`")
+    here = "src/utils/bedrock_agent.py" if path == "main.py" else "examples/helpers/io.ts"
+    assert not any(
+        "larger" in one.refused.why for one in found({path: text, here: ""}) if one.refused
+    )
+
+
+STARLETTE = """from smolagents import CodeAgent, OpenAIModel
+from starlette.applications import Starlette
+from starlette.responses import JSONResponse
+from starlette.routing import Route
+def made():
+    return CodeAgent(model=OpenAIModel("gpt-4o"), tools=[])
+async def chat(request):
+    data = await request.json()
+    return JSONResponse({"reply": str(made().run(data.get("message", "").strip()))})
+app = Starlette(routes=[Route("/chat", chat, methods=["POST"])])
+"""
+
+
+def test_a_request_without_a_type_is_read() -> None:
+    asked = found({"main.py": STARLETTE})[0].invocation
+    assert (asked.route, asked.field, asked.answer) == ("/chat", "message", "reply")

@@ -17,10 +17,15 @@ _KNOWN = frozenset(one.partition(".")[0] for one in PYTHON)
 
 
 def outside_of(path: str, around: RepositoryFiles) -> Refusal | None:
-    """Return why a Python program cannot be started here that imports, or whose files import, what
-    Windows alone has, or a package of which the README says that this folder is a part; None for
-    any other.
+    """Return why a program cannot be started here that imports, or whose files import, what stands
+    outside; of Python also what Windows alone has, or a package of which the README says that this
+    folder is a part; None for any other.
     """
+    for one in () if path.endswith(".py") else around.reach.from_(path):
+        for module in sorted(around.modules[one]):
+            stem = module.rpartition(".")[0] or module
+            if _NODE_APART.fullmatch(module) and not any(stem in other for other in around.files):
+                return _part_of_larger(module, one)
     for one in around.reach.from_(path) if path.endswith(".py") else ():
         for module in sorted(around.modules[one]):
             if _OF_WINDOWS.fullmatch(module):
@@ -38,12 +43,19 @@ def outside_of(path: str, around: RepositoryFiles) -> Refusal | None:
                     "Call `gateval init` in the whole repository. " + NAMED,
                 )
             if _is_apart(module, around):
-                return Refusal(
-                    f"is a part of a larger repository: `{module}`, which {one} imports, is not "
-                    "here, nor what starts it.",
-                    "Call `gateval init` in the whole repository. " + NAMED,
-                )
+                return _part_of_larger(module, one)
     return None
+
+
+def _part_of_larger(module: str, file: str) -> Refusal:
+    return Refusal(
+        f"is a part of a larger repository: `{module}`, which {file} imports, is not here, nor "
+        "what starts it.",
+        "Call `gateval init` in the whole repository. " + NAMED,
+    )
+
+
+_NODE_APART = re.compile(r"(?:src|examples?|samples?)/[\w/-]+\.[cm]?[jt]s")
 
 
 def _is_here(rest: str, around: RepositoryFiles) -> bool:
@@ -54,7 +66,7 @@ def _is_here(rest: str, around: RepositoryFiles) -> bool:
     return any(one.startswith(marked) for one in around.files)
 
 
-_APART = re.compile(r"\w+\.(?:[\w.]+\.)?(?:src|examples?|samples?)\.\w[\w.]*")
+_APART = re.compile(r"(?:\w+\.(?:[\w.]+\.)?)?(?:src|examples?|samples?)\.\w[\w.]*")
 """How a module is named by folders that no package has."""
 
 
@@ -62,7 +74,8 @@ def _is_apart(module: str, around: RepositoryFiles) -> bool:
     """Whether a module is named by such folders, and none of the files is it or holds it."""
     top, _, rest = module.partition(".")
     above = _APART.fullmatch(module) and not _is_here(rest, around)
-    return bool(above) and not any(one.startswith((f"{top}/", f"{top}.py")) for one in around.files)
+    here = (f"/{top}/", f"/{top}.py")
+    return bool(above) and not any(mark in f"/{one}" for one in around.files for mark in here)
 
 
 def _is_above(top: str, around: RepositoryFiles) -> bool:

@@ -176,7 +176,9 @@ def _is_typed(asked: Invocation) -> bool:
 
 def _here(program: FoundProgram, around: RepositoryFiles) -> FoundProgram:
     """Return the program; it is refused where it imports what stands outside."""
-    if program.refused not in {None, MUTE, UNSTARTED} or program.path not in around.texts:
+    unknown = program.refused is not None and program.refused.why.startswith("imports ")
+    told = program.refused not in {None, MUTE, UNSTARTED} and not unknown
+    if told or program.path not in around.texts:
         return program
     return program._replace(refused=outside_of(program.path, around) or program.refused)
 

@@ -218,7 +218,9 @@ class Handler:
             sent.fill(one.arg, self._value(one, default))
         elif name_of(kind) == "RunAgentInput":
             sent.preset = "ag-ui"
-        elif self.values.modules.meant(path, name_of(kind)) == "Request":
+        elif self.values.modules.meant(path, name_of(kind)) == "Request" or (
+            kind is None and one.arg in {"request", "req"} and self._read.found
+        ):
             self._by_hand(sent)
         elif model := self.values.model(path, name_of(kind)):
             sent.bodies[one.arg] = sent.single = self.values.fields(model, MOST_STEPS)
