@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from gateval.domain.setup.other_work import is_other_work
 from gateval.domain.setup.program_search import not_read
 from tests.unit.domain.test_programs_of_strangers import found
 
@@ -11,7 +12,8 @@ def test_what_trains_is_not_started_wherever_that_stands() -> None:
     main = "from stage import stage\nimport dspy\ndef run_all(api_key: str) -> None:\n    stage(api_key)\n    dspy.LM('m')('x')\nif __name__ == '__main__':\n    run_all('x')\n"
     first, *_ = found({"main.py": main, "stage.py": stage})
     assert first.refused
-    assert first.refused.why.endswith("for it trains what answers (`BootstrapFewShot`).")
+    assert first.refused.why.startswith("trains what answers (`BootstrapFewShot`), and is not")
+    assert not is_other_work(first.refused)  # so no Agent is made of a prompt beside it
     first, *_ = found({"main.py": main, "stage.py": "import dspy\nstage = print\n"})
     assert first.refused  # a key is no question
 

@@ -322,7 +322,7 @@ def test_a_notebook_that_a_readme_names_is_the_cause_where_no_program_starts() -
     first, *_ = found(files)
     assert first.path == "desk.ipynb"
     assert first.refused == NOTEBOOKS
-    first, *_ = found(files | {"README.md": "A desk."})
+    first, *_ = found(files | {"README.md": "A desk.", "room.ipynb": "{}"})
     assert first.path == "look.py"
 
 

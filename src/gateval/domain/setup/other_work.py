@@ -238,7 +238,8 @@ def trains(text: str) -> Refusal | None:
     """
     found = _TRAINS.search(text)
     word = found[0].strip("( =") if found else ""
-    return Refusal(f"{_UNASKED} trains what answers (`{word}`).", NAMED) if found else None
+    why = f"trains what answers (`{word}`), and is not started unasked."
+    return Refusal(why, NAMED) if found else None
 
 
 _WORDS = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
