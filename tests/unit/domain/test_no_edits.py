@@ -24,6 +24,9 @@ WRITING = [
     "createWriteStream(`log.txt`)",
     'new Database("shop.db")',
     'createClient({ url: "file:./dev.db" })',
+    'db = SqliteDb(\n    id="x",\n    db_file="tmp/desk.db",\n)',
+    'Chroma("docs", persist_directory="./chroma")',
+    """kept = f"wallet_{name.replace('-', '_')}.txt"\nwith open(kept, "w") as file:\n    pass""",
 ]
 NOT_WRITING = [
     'open("prices.csv")',
@@ -31,6 +34,9 @@ NOT_WRITING = [
     'open("/tmp/cache.json", "w")',
     'open(f"{home}/cache.json", "w")',
     'open(path, "w")',
+    'kept = f"{home}/wallet.txt"\nopen(kept, "w")',
+    'kept = "wallet.txt"\nopen(kept)',
+    'Store(db_path="postgres://x/y")',
     'sqlite3.connect(":memory:")',
     'create_engine("sqlite:////var/lib/shop.db")',
     'create_engine("sqlite:///:memory:")',

@@ -34,3 +34,32 @@ def test_a_repository_without_programs_whose_readme_deploys_its_agent_is_refused
         None,
     )
     assert (path, bool(why)) == ("The README", True)
+
+
+GRAPH = """from langchain_openai import ChatOpenAI
+from langgraph.graph import StateGraph
+from pydantic import BaseModel
+class Asked(BaseModel):
+    search: str
+    index_name: str
+class Kept(BaseModel):
+    search: str
+def look(state: Kept):
+    return {"search": ChatOpenAI().invoke(state.search)}
+async def keep(state: Kept):
+    await store.add_to_index_async(name=state.index_name, content=state.search)
+graph = StateGraph(Kept, input=Asked)
+graph.add_node("look", look)
+graph.add_node("keep", NODE)
+app = graph.compile()
+"""
+
+
+def test_a_graph_that_writes_to_a_store_whatever_it_is_asked_is_not_started() -> None:
+    told = '{"graphs": {"one": "./one.py:app", "two": "./two.py:app"}}'
+    files = {"one.py": GRAPH.replace("NODE", "keep"), "two.py": GRAPH.replace("NODE", "look")}
+    first, second = found({**files, "langgraph.json": told})
+    assert (first.told, first.refused) == ("langgraph.json:two", None)
+    assert [name for name, _ in first.more] == ["index_name", "search"]
+    assert second.refused
+    assert "writes to a store in its node `keep` (`add_to_index_async`)" in second.refused.why

@@ -132,3 +132,35 @@ def test_a_question_in_a_variable_is_set_by_the_command(file: str, text: str) ->
 def test_a_program_in_scripts_is_read_where_there_is_no_other() -> None:
     assert is_read("scripts/main.py", examples=True)
     assert not is_read("scripts/main.py")
+
+
+def test_a_server_that_people_start_apart_is_told_by_its_port() -> None:
+    readme = "```\npython shop.py\n```\nThen:\n```\npython main.py\n```\n"
+    asks = (
+        "import os\nPORT = int(os.getenv('PORT', 4021))\nBASE = f'http://localhost:{PORT}'\n"
+        + FILLED
+    )
+    serves = "import uvicorn\nPORT = 4021\nuvicorn.run('shop:app', port=PORT)\n"
+    files = {"README.md": readme, "main.py": asks, "shop.py": serves}
+    first, *_ = found(files)
+    assert first.asks == ("port 4021, which shop.py serves",)
+    assert not found({**files, "shop.py": serves.replace("4021", "8000")})[0].asks
+
+
+def test_a_database_that_a_client_asks_is_told_where_no_variable_names_it() -> None:
+    client = "from langgraph.checkpoint.postgres import PostgresSaver\nwith PostgresSaver.from_conn_string(URL) as kept:\n    kept.setup()\n"
+    assert found({"main.py": client + FILLED})[0].asks == (
+        "PostgreSQL's address (`PostgresSaver`)",
+    )
+    named = client.replace("URL", "os.environ['DATABASE_URL']")
+    assert not found({"main.py": "import os\n" + named + FILLED})[0].asks
+
+
+def test_groups_of_packages_that_a_readme_says_to_install_are_installed() -> None:
+    project = "[tool.poetry.dependencies]\nopenai = '*'\n[tool.poetry.group.dev.dependencies]\npytest = '*'\n"
+    files = {"main.py": FILLED, "pyproject.toml": project, "poetry.lock": ""}
+    told = {"README.md": "```\npoetry install --with dev\n```\n"}
+    for more, words in ((told, ("--with", "dev")), ({}, ("--no-root", "--compile"))):
+        setup = found({**files, **more})[0].setup
+        assert setup
+        assert setup.run[-2:] == words

@@ -196,24 +196,53 @@ _OF_MODELS = {"11434"}
 """The port of Ollama, which models name."""
 
 
-_OLLAMA = re.compile(
-    r"\b(?:Chat|Async)?Ollama(?:LLM|Model|Client|Chat\w*|Embeddings?)?(?=\()"
-    r"|\bollama\.(?:chat|generate|embed\w*)(?=\()|(?<=[\"'])ollama(?:_chat)?/[\w.:-]+(?=[\"'])"
+_STORES = (
+    (
+        "Ollama",
+        (
+            r"\b(?:Chat|Async)?Ollama(?:LLM|Model|Client|Chat\w*|Embeddings?)?(?=\()"
+            r"|\bollama\.(?:chat|generate|embed\w*)(?=\()"
+            r"|(?<=[\"'])ollama(?:_chat)?/[\w.:-]+(?=[\"'])"
+        ),
+        r"OLLAMA\w*",
+    ),
+    (
+        "PostgreSQL",
+        (
+            r"\b(?:Async)?Postgres(?:Saver|Store)\b(?=[.(])"
+            r"|\b(?:psycopg2?|asyncpg)\.(?:connect|create_pool)(?=\()"
+        ),
+        r"(?:POSTGRES|PG|DATABASE|DB|SUPABASE|NEON)\w*",
+    ),
+    ("Redis", r"\bRedis(?:Saver|Store)\b(?=[.(])|\bredis\.Redis(?=\()", r"REDIS\w*"),
+    ("MongoDB", r"\b(?:Async)?MongoClient(?=\()", r"MONGO\w*|ATLAS\w*|DB_\w+"),
+    ("Neo4j", r"\bGraphDatabase\.driver(?=\()|\bNeo4jGraph(?=\()", r"NEO4J\w*"),
 )
-"""How a program asks Ollama by the API of its own, which no gateway of models speaks."""
+"""Servers that a program asks by a client of theirs, and the variables that say where they are. No
+gateway of models speaks Ollama's own API.
+"""
 
 
-def asked_here(texts: Iterable[str]) -> tuple[str, ...]:
+def asked_here(texts: Iterable[str], variables: Collection[str] = ()) -> tuple[str, ...]:
     """Return the addresses of servers on its machine that a program of these texts asks: they have
-    to run beside it. At a port that it names for itself it serves.
+    to run beside it. At a port that it names for itself it serves; what `variables` name is known.
     """
     known = list(texts)
     read = [_ports_of(text) for text in known]
     own = _OF_MODELS.union(*(listens for _, listens in read))
     found = [address for asks, _ in read for address, port in asks if port not in own]
-    named = next(filter(None, (_OLLAMA.search(text) for text in known if "llama" in text)), None)
-    of_models = [f"Ollama's address (`{named[0]}`)"] if named else []
-    return tuple(dict.fromkeys([*found, *of_models]))
+    for name, client, named in _STORES:
+        called = next(filter(None, (_client_in(text, client) for text in known)), "")
+        schemes = (one.lower().startswith(name.lower()[:5]) for one in found)
+        if called and not any(schemes) and not any(re.fullmatch(named, one) for one in variables):
+            found.append(f"{name}'s address (`{called}`)")
+    return tuple(dict.fromkeys(found))
+
+
+@lru_cache(maxsize=16_384)  # many agents of one file
+def _client_in(text: str, client: str) -> str:
+    found = re.search(client, text)
+    return found[0] if found else ""
 
 
 @lru_cache(maxsize=4_096)  # many agents of one file

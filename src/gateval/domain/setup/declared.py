@@ -265,7 +265,8 @@ def _named(path: str, text: str, texts: Mapping[str, str]) -> Iterator[DeclaredA
             named = "" if len(graphs) == 1 else name
             own = texts[file]
             beside = {**dict(given_beside(own, own, texts)), **dict(demanded(own, texts))}
-            more = tuple(beside.items()) if len(graphs) == 1 else ()
+            alone = sum(f"{where}:" in str(other) for _, other in graphs) == 1
+            more = tuple(beside.items()) if alone else ()
             yield DeclaredAgent(path, file, named, "LangGraph", (name, found), 40, more=more)
             break
 

@@ -9,6 +9,7 @@ from gateval.domain.setup.answering import asked_at_import
 from gateval.domain.setup.asked_by_words import starting_command
 from gateval.domain.setup.channels import speaks_alone, waits_for_platform, within_platform
 from gateval.domain.setup.declared import DeclaredAgent
+from gateval.domain.setup.graph_states import stores_in_node
 from gateval.domain.setup.invocation import Invocation
 from gateval.domain.setup.libraries import OVER_HTTP, is_named
 from gateval.domain.setup.openapi import SOME_TEXT
@@ -121,6 +122,7 @@ def declared_program(one: DeclaredAgent, around: RepositoryFiles) -> FoundProgra
         or talks_to_page(text)
         or within_platform(text)
         or waits_for_platform(text)
+        or (stores_in_node(text) if one.framework == "LangGraph" else None)
         or speaks_alone(around.models.get(one.file, ()))
     )
     program = FoundProgram(

@@ -15,6 +15,7 @@ from gateval.domain.setup.answering import names_a_file
 from gateval.domain.setup.import_graph import python_tree
 from gateval.domain.setup.model_values import Values, needed
 from gateval.domain.setup.openapi import IDENTITY, SOME_TEXT
+from gateval.domain.setup.other_work import NAMED, UNASKED, Refusal
 from gateval.domain.setup.python_text import statement
 from gateval.domain.setup.server_modules import (
     MOST_STEPS,
@@ -148,6 +149,7 @@ def demanded(text: str, texts: Mapping[str, str]) -> Iterator[tuple[str, str]]:
     own = [
         path for path, one in texts.items() if named and re.search(rf"\bclass {named[1]}\b", one)
     ]
+    own = [path for path in own if texts[path] == text] or own
     if not named or len(own) != 1:
         return
     values = Values(Modules.of(texts))
@@ -162,6 +164,27 @@ def demanded(text: str, texts: Mapping[str, str]) -> Iterator[tuple[str, str]]:
     }
     if asked or len(left) > 1 or SOME_TEXT not in left.values():
         yield from ((name, json.dumps(left[name])) for name in sorted(left))
+
+
+_SENDS = re.compile(
+    r"\.(?:add_to_index|ingest_data|upsert|upload\w*|put_object|insert_many|insert_rows\w*)"
+    r"(?:_async)?(?=\()"
+)
+
+
+def stores_in_node(text: str) -> Refusal | None:
+    """Return why a graph is not started unasked, a node of which writes to a store that is not its
+    own, whatever it is asked; None for any other.
+    """
+    sends = _SENDS.search(text)
+    for name in dict.fromkeys(_NODE.findall(text)) if sends else ():
+        begins = re.search(rf"^(?:async )?def {name}\b", text, re.M)
+        body = statement(text, begins.start()) if begins else ""
+        if found := _SENDS.search(body):
+            return Refusal(
+                f"{UNASKED} writes to a store in its node `{name}` (`{found[0][1:]}`).", NAMED
+            )
+    return None
 
 
 def _kinds_of(node: ast.ClassDef) -> dict[str, tuple[ast.expr, ast.expr | None]]:

@@ -49,7 +49,8 @@ _WRITES = re.compile(
     | \bos\.(?:makedirs|mkdir)\(\s*["']{_PLAIN}["']
     | \b(?:sqlite3|aiosqlite)\.connect\(\s*["']{_PLAIN}["']
     | \bSqliteSaver\.from_conn_string\(\s*["']{_PLAIN}["']
-    | \bSqliteDb\(\s*(?:db_file\s*=\s*)?["']{_PLAIN}["']
+    | \bSqliteDb\(\s*["']{_PLAIN}["']
+    | \b(?:db_file|db_path|sqlite_path|persist_dir(?:ectory)?)\s*=\s*["'](?!\w+://){_PLAIN}["']
     | ["']sqlite(?:\+\w+)?:///(?!/|:memory:)[^"'{{\n]+["']
     | \bPersistentClient\([^)\n]{{0,80}}["']{_PLAIN}["']
     | \b(?:Rotating|TimedRotating)?FileHandler\(\s*["']{_PLAIN}["']
@@ -61,9 +62,14 @@ _WRITES = re.compile(
     """,
     re.X,
 )
+_OPENED = re.compile(r"\bopen\(\s*(\w+)\s*,\s*(?:mode\s*=\s*)?[\"'][wax]")
+_NAMES_FILE = re.compile(r"\b(\w+)\s*=\s*f?[\"'](?![/~{$<])[^\n]{1,200}\.\w{1,8}[\"']$", re.M)
+"""A file that is opened by a variable, and what names it."""
+
 _MAY_WRITE = re.compile(
     r"open\(|Path\(|mkdir|makedirs|connect\(|[sS]qlite|PersistentClient|FileHandler|writeFile"
     r"|appendFile|createWriteStream|Database|LibSQL|file:"
+    r"|db_file|db_path|persist_dir"
 )
 """What a text has in which `_WRITES` finds something, which is slow to look for."""
 
@@ -89,7 +95,11 @@ def writes_beside(texts: Iterable[str]) -> bool:
 @lru_cache(maxsize=4096)
 def _writes(text: str) -> bool:
     """Whether one text does; it is asked for every program that stands near it."""
-    return bool(_MAY_WRITE.search(text) and _WRITES.search(_COMMENT.sub("", text)))
+    if not _MAY_WRITE.search(text):
+        return False
+    code = _COMMENT.sub("", text)
+    named = {*_OPENED.findall(code)}
+    return bool(_WRITES.search(code)) or any(one[1] in named for one in _NAMES_FILE.finditer(code))
 
 
 def names_provider(texts: Iterable[str]) -> bool:

@@ -207,12 +207,12 @@ def does_other_work(path: str, text: str) -> bool:
     return draws or bool(_PAGE.search(text))
 
 
-_UNASKED = "asks a model and is not started unasked, for it"
+UNASKED = "asks a model and is not started unasked, for it"
 
 
 def is_other_work(refused: Refusal | None) -> bool:
     """Whether a program is refused because it does other work than to answer."""
-    return refused is not None and refused.why.startswith(_UNASKED)
+    return refused is not None and refused.why.startswith(UNASKED)
 
 
 def other_work_of(path: str, text: str) -> Refusal | None:
@@ -221,14 +221,14 @@ def other_work_of(path: str, text: str) -> Refusal | None:
     """
     if named := _OTHER_WORK.search(path):
         word = named[0].strip("/_.-")
-        return Refusal(f"{_UNASKED} is called after other work than to answer (`{word}`).", NAMED)
+        return Refusal(f"{UNASKED} is called after other work than to answer (`{word}`).", NAMED)
     if training := trains(text):
         return training
     if _STORES.search(text) and not _ASKED.search(text):
-        return Refusal(f"{_UNASKED} fills a store, and reads no question.", NAMED)
+        return Refusal(f"{UNASKED} fills a store, and reads no question.", NAMED)
     if call := _OTHER_CALLS.search(text):
         word = call[0].strip("(.")
-        return Refusal(f"{_UNASKED} serves tools, or deploys or calls an agent (`{word}`).", NAMED)
+        return Refusal(f"{UNASKED} serves tools, or deploys or calls an agent (`{word}`).", NAMED)
     return None
 
 

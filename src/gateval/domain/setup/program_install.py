@@ -364,6 +364,21 @@ def told_set_up(readme: str, text: str) -> SetUp | None:
     return SetUp(("sh", "-c", run), (readme,), _VENV)
 
 
+_GROUPS = {
+    "poetry": r"\bpoetry install\b[^\n`]{0,80}?(--all-extras|--(?:with|extras)[ =][\w,-]+)",
+    "uv": r"\buv sync\b[^\n`]{0,80}?(--all-(?:extras|groups)|--(?:extra|group)[ =][\w-]+)",
+}
+
+
+def with_told_groups(setup: SetUp, readmes: Iterable[str]) -> SetUp:
+    """Return a set-up by a lock file with the groups of packages that READMEs say to install."""
+    tool = next((one for one in _GROUPS if one in setup.run), "")
+    found = (re.search(_GROUPS[tool], text) for text in readmes if tool)
+    told = next((re.split("[ =]", one[1], maxsplit=1) for one in found if one), [])
+    known = not told or told[-1] in setup.run
+    return setup if known else setup._replace(run=(*setup.run, *told))
+
+
 def _package_of(path: str, root: str, files: Collection[str]) -> str:
     """Return the folder of the program's own package, relative to `root`; "" for the root."""
     folder = dirname(path)

@@ -20,6 +20,7 @@ from gateval.domain.setup.program_install import (
     told_set_up,
     with_extras,
     with_itself,
+    with_told_groups,
 )
 from gateval.domain.setup.repository_files import ENDINGS, FILE_NAME, RepositoryFiles, is_own
 from gateval.domain.setup.server_modules import name_of
@@ -74,7 +75,12 @@ def with_surroundings(program: FoundProgram, path: str, around: RepositoryFiles)
         variables=tuple(one for one in variables if one not in plain),
         examples=tuple(plain.items()),
         addresses=tuple(addresses.items()),
-        asks=asked_here(around.texts[other] for other in followed if other.endswith(".py")),
+        asks=(
+            *asked_here(
+                (around.texts[other] for other in followed if other.endswith(".py")), variables
+            ),
+            *_started_beside(path, around),
+        ),
         logs_in=login,
         absent=(*absent_files(root, names, around.files), *_placeholders(program, around)),
         fills=tuple(_told_to_fill({"", root, dirname(path)}, path, around)),
@@ -119,6 +125,28 @@ def login_of(text: str) -> Login | None:
     ):
         return Login("AWS", "the model that Strands takes unless it is told")
     return None
+
+
+_PORT = re.compile(r"(?i)port\b[^\n]{0,40}?\b(\d{4,5})\b|(?:localhost|127\.0\.0\.1):(\d{4,5})\b")
+_SERVES = re.compile(r"\buvicorn\.run\(|\bapp\.run\(|\.serve\(|\.listen\(|\bmcp\.run\(")
+
+
+def _started_beside(path: str, around: RepositoryFiles) -> Iterator[str]:
+    """Yield the servers that people are told to start apart from a program that names their port
+    and serves nothing itself.
+    """
+    near = around.reach.from_(path) if path in around.texts and path in around.told else ()
+    if any(_SERVES.search(around.texts[one]) for one in near):
+        return
+    ports = {port for one in near for port in _ports(around.texts[one])}
+    for other in around.told if ports else ():
+        text = around.texts.get(other, "") if other not in near else ""
+        if _SERVES.search(text) and (shared := ports & {*_ports(text)}):
+            yield f"port {min(shared)}, which {basename(other)} serves"
+
+
+def _ports(text: str) -> Iterator[str]:
+    return (one[0] or one[1] for one in _PORT.findall(text))
 
 
 def _wanted_before(
@@ -220,6 +248,8 @@ def folder_and_set_up(path: str, around: RepositoryFiles) -> tuple[str, SetUp | 
         reached = around.reach.from_(path) if path in around.texts else ()
         setup = with_extras(setup, project, around.imported(reached)) if setup else None
         setup = with_itself(setup, root, own, project, around.files)
+        near_by = [around.readmes[one] for one in sorted(around.readmes) if dirname(one) == root]
+        setup = with_told_groups(setup, near_by) if setup else None
     if setup is None and path.endswith(".py") and root == dirname(path) and path in around.texts:
         found = import_root(path, around.texts[path], "", around.modules[path], around.files)
         root = root if found is None else found
