@@ -164,3 +164,45 @@ def test_groups_of_packages_that_a_readme_says_to_install_are_installed() -> Non
         setup = found({**files, **more})[0].setup
         assert setup
         assert setup.run[-2:] == words
+
+
+@pytest.mark.parametrize(
+    "line",
+    ['GIVEN = {"skills_dir": "skills"}', 'PLACE = Path("skills")', 'ALL = glob("./skills/*.md")'],
+)
+def test_folders_that_a_program_in_the_root_names_are_given_to_it(line: str) -> None:
+    files = {"main.py": f"{line}\n{FILLED}", "skills/ask.md": "", "other/ask.md": ""}
+    assert found(files)[0].reads == ("skills/ask.md",)
+    (first, *_) = found({"main.py": f"X = {{'kind': 'skills'}}\n{FILLED}", "skills/ask.md": ""})
+    assert first.reads == ()
+
+
+def test_packages_by_path_are_seen_by_the_set_up() -> None:
+    project = "[project]\nname = 'x'\ndependencies = ['a']\n[tool.uv.sources]\na = { path = 'servers/a' }\nb = { path = '../b' }\nc = { path = 'gone' }\n"
+    setup = found({"main.py": FILLED, "pyproject.toml": project, "servers/a/pyproject.toml": ""})[
+        0
+    ].setup
+    assert setup
+    assert setup.inputs == ("pyproject.toml", "servers/a/**")
+
+
+def test_a_store_that_it_fills_and_docker_are_told_and_examples_in_docstrings_are_not() -> None:
+    stores = "index.upsert(vectors=[])\n"
+    doc = '"""Ask it.\n\n    url="http://localhost:6969"\n"""\n'
+    first, *_ = found({"main.py": doc + "from keep import kept\n" + FILLED, "keep.py": stores})
+    assert first.asks == ()
+    assert any("It fills a store (`index.upsert` in keep.py)" in one for one in said_of(first))
+    docker = "from fast_agent import DockerMountedEnvironment\nWORK = DockerMountedEnvironment()\n"
+    assert found({"main.py": docker + FILLED})[0].asks == (
+        "Docker's address (`DockerMountedEnvironment`)",
+    )
+
+
+def test_keys_that_are_only_called_like_the_gates_are_told_and_models_in_comments_are_none() -> (
+    None
+):
+    reads = "import os\nos.environ['OPENROUTER_API_API_KEY']\nos.environ['OPENAI_KEY']\nos.environ['OPENAI_API_KEY']\n"
+    models = "# MODEL = 'gemini-2.5-pro'\nMODEL = 'gpt-5-mini'\n"
+    first, *_ = found({"main.py": reads + models + FILLED})
+    assert first.variables == ("OPENROUTER_API_API_KEY", "OPENAI_KEY")
+    assert first.models == ("openai/gpt-5-mini",)

@@ -13,6 +13,8 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from functools import lru_cache
 from typing import NamedTuple
 
+from gateval.domain.setup.import_graph import explained_lines
+
 COMPOSE_FILES = ("compose.yaml", "compose.yml", "docker-compose.yml", "docker-compose.yaml")
 
 
@@ -216,6 +218,11 @@ _STORES = (
     ),
     ("Redis", r"\bRedis(?:Saver|Store)\b(?=[.(])|\bredis\.Redis(?=\()", r"REDIS\w*"),
     ("MongoDB", r"\b(?:Async)?MongoClient(?=\()", r"MONGO\w*|ATLAS\w*|DB_\w+"),
+    (
+        "Docker",
+        r"\bDocker\w*(?:Environment|Executor|Sandbox|Runtime)(?=\()|\bdocker\.from_env(?=\()",
+        r"DOCKER\w*",
+    ),
     ("Neo4j", r"\bGraphDatabase\.driver(?=\()|\bNeo4jGraph(?=\()", r"NEO4J\w*"),
 )
 """Servers that a program asks by a client of theirs, and the variables that say where they are. No
@@ -249,6 +256,9 @@ def _client_in(text: str, client: str) -> str:
 def _ports_of(text: str) -> tuple[tuple[tuple[str, str], ...], frozenset[str]]:
     """Return the addresses that a text asks, each with its port, and the ports that it names."""
     here = "localhost" in text or "127.0.0.1" in text
+    if here and (shown := explained_lines(text)):
+        lines = text.splitlines()
+        text = "\n".join(line for at, line in enumerate(lines, 1) if at not in shown)
     found = _ASKS_SERVER.findall(text) if here else ()
     asks = [(f"{scheme}{place}", port) for scheme, place, port in found]  # and nobody's password
     plain = _ASKS_PORT.sub("", text) if here else text

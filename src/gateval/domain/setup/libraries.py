@@ -348,10 +348,13 @@ def is_unbridged(framework: str) -> bool:
     return bool(framework) and framework not in _BRIDGED and framework != OVER_HTTP and not alone
 
 
+_COMMENT = re.compile(r"^[ \t]*(?:#|//)(?! *@)[^\n]*", re.M)
+
+
 def models_in(text: str) -> tuple[str, ...]:
     """Return the models that a text names, as `provider/model-id`, in their order."""
     found = []
-    for provider, model in _MODEL.findall(text):
+    for provider, model in _MODEL.findall(_COMMENT.sub("", text)):
         name = model.rstrip("\"'")
         maker = re.split(r"[-\d]", name, maxsplit=1)[0]
         made = "gemini" if _OF_GOOGLE.match(name) else _MAKERS[maker]

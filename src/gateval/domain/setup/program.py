@@ -60,8 +60,9 @@ class FoundProgram(NamedTuple):
     start it. `asks` are addresses of servers on its machine, `absent` files that it reads and that
     are not here, with an example or "". `logs_in` is how it logs in to a cloud, `fills` are
     commands that people are told to begin with, `wants` what else its README has them do and have,
-    `begun` the call by which its module asks its agent a question of its own as it is imported,
-    `drops` the call by which it asks and whose answer it does nothing with.
+    `stores` how it fills a store elsewhere, `begun` the call by which its module asks its agent a
+    question of its own as it is imported, `drops` the call by which it asks and whose answer it
+    does nothing with.
     """
 
     path: str
@@ -96,6 +97,7 @@ class FoundProgram(NamedTuple):
     drops: str = ""
     fills: tuple[str, ...] = ()
     wants: tuple[str, ...] = ()
+    stores: str = ""
     begun: str = ""
 
     @property

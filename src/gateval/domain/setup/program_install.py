@@ -364,6 +364,18 @@ def told_set_up(readme: str, text: str) -> SetUp | None:
     return SetUp(("sh", "-c", run), (readme,), _VENV)
 
 
+_BY_PATH = re.compile(r"\bpath[ \t]*=[ \t]*[\"'](?:\./)?(\w[\w./-]*)[\"']")
+
+
+def with_paths(setup: SetUp, root: str, project: str, files: Iterable[str]) -> SetUp:
+    """Return a set-up that sees the packages below `root` that a pyproject.toml takes by path."""
+    named = dict.fromkeys(one.rstrip("/") for one in _BY_PATH.findall(project))
+    known = [one for one in files if one.startswith(f"{root}/" if root else "")]
+    begins = {one: f"{join(root, one)}/" for one in named}
+    here = [one for one in named if any(path.startswith(begins[one]) for path in known)]
+    return setup._replace(inputs=(*setup.inputs, *(f"{one}/**" for one in here)))
+
+
 _GROUPS = {
     "poetry": r"\bpoetry install\b[^\n`]{0,80}?(--all-extras|--(?:with|extras)[ =][\w,-]+)",
     "uv": r"\buv sync\b[^\n`]{0,80}?(--all-(?:extras|groups)|--(?:extra|group)[ =][\w-]+)",

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Collection, Container, Iterable, Iterator
+from collections.abc import Collection, Container, Iterable, Iterator, Sequence
 from functools import lru_cache
+from itertools import chain
 from posixpath import basename, dirname, join, normpath
 
 from gateval.domain.setup.beside import absent_files, asked_here
 from gateval.domain.setup.import_graph import folders_above, python_tree, shared_packages
 from gateval.domain.setup.nest import NEEDED, is_nest
 from gateval.domain.setup.no_edits import needs
+from gateval.domain.setup.other_work import names_other_work
 from gateval.domain.setup.prerequisites import told_before
 from gateval.domain.setup.program import FoundProgram, Login, SetUp
 from gateval.domain.setup.program_install import (
@@ -20,6 +22,7 @@ from gateval.domain.setup.program_install import (
     told_set_up,
     with_extras,
     with_itself,
+    with_paths,
     with_told_groups,
 )
 from gateval.domain.setup.repository_files import ENDINGS, FILE_NAME, RepositoryFiles, is_own
@@ -38,15 +41,7 @@ def with_surroundings(program: FoundProgram, path: str, around: RepositoryFiles)
     shared = shared_packages(root, packages, around.files)
     if setup is not None:  # it sees shared packages, too: a lock file may name their folders
         setup = setup._replace(inputs=(*setup.inputs, *shared))
-    named = frozenset().union(*(around.names[other] for other in inside))
-    data = (other for other in around.files if not other.endswith(ENDINGS) and is_own(other))
-    named |= {basename(program.invocation.file)}
-    served = [one for other in inside for one in _directories(around.texts[other])]
-    folders = tuple(f"{one.strip('./')}/" for one in served)
-    kept = [one for one in data if basename(one) in named or one.startswith(folders)]
-    code = (one for one in around.files if one.endswith(".py") and not is_own(one))
-    kept += [one for one in code if one.split("/")[0] in packages]
-    reads = sorted(kept) if not root else ()
+    reads = _read_beside(program, inside, packages, around) if not root else ()
     examples = [join(folder, one) for folder in dict.fromkeys(["", root]) for one in ENV_EXAMPLES]
     told = [program.path, *around.environments.get(program.path, ())]
     read = [*near, *(path for path in [*told, *examples] if path in around.variables)]
@@ -70,7 +65,7 @@ def with_surroundings(program: FoundProgram, path: str, around: RepositoryFiles)
     return program._replace(
         setup=setup,
         include=shared,
-        reads=tuple(reads),
+        reads=reads,
         models=_answering_first(model for other in naming for model in around.models[other]),
         variables=tuple(one for one in variables if one not in plain),
         examples=tuple(plain.items()),
@@ -84,6 +79,7 @@ def with_surroundings(program: FoundProgram, path: str, around: RepositoryFiles)
         logs_in=login,
         absent=(*absent_files(root, names, around.files), *_placeholders(program, around)),
         fills=tuple(_told_to_fill({"", root, dirname(path)}, path, around)),
+        stores=next(_stores(followed, around), ""),
         wants=tuple(_wanted_before(path, {*variables}, packages, around)),
         **needs(around.texts[other] for other in near if other in around.texts),
     )
@@ -125,6 +121,24 @@ def login_of(text: str) -> Login | None:
     ):
         return Login("AWS", "the model that Strands takes unless it is told")
     return None
+
+
+_STORED = re.compile(
+    r"\b[\w.]{1,60}\.(?:upsert\w*|add_to_index\w*|create_?[iI]ndex|create_?[cC]ollection"
+    r"|add_documents|addDocuments|insert_many)(?=\()"
+)
+
+
+def _stores(paths: Iterable[str], around: RepositoryFiles) -> Iterator[str]:
+    """Yield how the files at these paths fill a store that runs elsewhere."""
+    for path in paths:
+        if not names_other_work(path) and (call := _stored(around.texts[path])):
+            yield f"`{call}` in {path}"
+
+
+@lru_cache(maxsize=4_096)  # many agents of one file
+def _stored(text: str) -> str:
+    return found[0][-60:] if (found := _STORED.search(text)) else ""
 
 
 _PORT = re.compile(r"(?i)port\b[^\n]{0,40}?\b(\d{4,5})\b|(?:localhost|127\.0\.0\.1):(\d{4,5})\b")
@@ -218,6 +232,47 @@ _DIRECTORY = re.compile(
 """A folder of files that a server of Python serves, which has to be there."""
 
 
+def _read_beside(
+    program: FoundProgram, inside: Sequence[str], packages: Collection[str], around: RepositoryFiles
+) -> tuple[str, ...]:
+    """Return the files that a program in the repository's root reads: those that the files `inside`
+    name, in folders that they name or serve, and the `packages` that they import.
+    """
+    named = {*chain.from_iterable(around.names[one] for one in inside)}
+    named.add(basename(program.invocation.file))
+    texts = [around.texts[one] for one in inside]
+    folders = tuple(f"{one.strip('./')}/" for text in texts for one in _directories(text))
+    tops = {*packages, *chain.from_iterable(map(_folders_named, texts))}
+    kept = {
+        one
+        for one in around.files
+        if "/" in one
+        and (top := one.split("/")[0]) in tops
+        and (top not in packages or (one.endswith(".py") and not is_own(one)))
+    }
+    data = (one for one in around.files if not one.endswith(ENDINGS) and is_own(one))
+    kept.update(one for one in data if basename(one) in named or one.startswith(folders))
+    return tuple(sorted(kept))
+
+
+_FOLDER = re.compile(
+    r"(?:\w(?:dir|folder|path|root|home)\w{0,20}[\"']?[ \t]{0,4}[:=][ \t]{0,4}"
+    r"|\b(?:Path|glob)\([ \t]{0,4}|[\w)][ \t]{0,4}/[ \t]{0,4}|\bjoin\([^()\n]{0,60}?)"
+    r"[\"'](?:\./)?(\.?\w[\w.-]{0,80})/?[\"']"
+    r"|[\"'](?:\./)?(\.?\w[\w-]{0,80})/[\w./*-]{1,200}[\"']"
+)
+_NO_DATA = frozenset(
+    {".github", ".git", ".venv", "node_modules", "agents", "tests", "docs", "dist"}
+)
+"""Folders that no program means by a name that it happens to have."""
+
+
+@lru_cache(maxsize=4_096)
+def _folders_named(text: str) -> frozenset[str]:
+    """Return the names of folders beside it that a program may read."""
+    return frozenset(one[0] or one[1] for one in _FOLDER.findall(text)) - _NO_DATA
+
+
 @lru_cache(maxsize=4_096)
 def _directories(text: str) -> tuple[str, ...]:
     return tuple(_DIRECTORY.findall(text))
@@ -248,6 +303,7 @@ def folder_and_set_up(path: str, around: RepositoryFiles) -> tuple[str, SetUp | 
         reached = around.reach.from_(path) if path in around.texts else ()
         setup = with_extras(setup, project, around.imported(reached)) if setup else None
         setup = with_itself(setup, root, own, project, around.files)
+        setup = with_paths(setup, root, project, around.files) if setup else None
         near_by = [around.readmes[one] for one in sorted(around.readmes) if dirname(one) == root]
         setup = with_told_groups(setup, near_by) if setup else None
     if setup is None and path.endswith(".py") and root == dirname(path) and path in around.texts:

@@ -222,6 +222,8 @@ def _said_of_needs(program: FoundProgram) -> Iterator[str]:
             f"It logs in to {cloud} by {by}, and a trial has no such login: {named} that "
             "policy.candidateEnv names, or a key in place of it, have to do."
         )
+    if program.stores:
+        yield f"It fills a store ({program.stores}): give trials one of their own."
     if program.wants:
         told = "; ".join(program.wants[:_MOST_WANTED])
         told += "; …" * (len(program.wants) > _MOST_WANTED)

@@ -35,7 +35,7 @@ _READ = re.compile(
 )
 _LISTED = re.compile(r"^[ \t]*(?:export )?([A-Z][A-Z0-9_]+)[ \t]*=", re.M)
 _GIVEN = re.compile(
-    r"(?!\w*_KEY_?\d+$)(?:OPENAI|ANTHROPIC|GEMINI|OPENROUTER|AZURE_OPENAI)_"
+    r"(?!\w*_KEY_?\d+$)(?!\w*(?<!_API)_KEY$|\w+_API_API_)(?:OPENAI|ANTHROPIC|GEMINI|OPENROUTER|AZURE_OPENAI)_"
     r"(?:(?!\w*(?:DEPLOYMENT|ASSISTANT|VECTOR|STORE|AGENT|PROMPT_ID|API_VERSION))\w*)|GOOGLE_(?:API_KEY|GEMINI_\w+|GENAI_\w+)"
     r"|(?:LANGSMITH|LANGCHAIN|LANGFUSE|OTEL|NEXT_PUBLIC|VERCEL|NODE|PYTHON|LOG|DEBUG)_?\w*"
     r"|GITHUB(?!\w*(?:TOKEN|PAT|SECRET|KEY)$)_?\w*"
