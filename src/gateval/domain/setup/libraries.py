@@ -348,7 +348,7 @@ def is_unbridged(framework: str) -> bool:
     return bool(framework) and framework not in _BRIDGED and framework != OVER_HTTP and not alone
 
 
-_COMMENT = re.compile(r"^[ \t]*(?:#|//)(?! *@)[^\n]*", re.M)
+_COMMENT = re.compile(r"^[ \t]*(?:#|//)[^\n]*", re.M)
 
 
 def models_in(text: str) -> tuple[str, ...]:

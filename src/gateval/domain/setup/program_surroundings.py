@@ -141,7 +141,9 @@ def _stored(text: str) -> str:
     return found[0][-60:] if (found := _STORED.search(text)) else ""
 
 
-_PORT = re.compile(r"(?i)port\b[^\n]{0,40}?\b(\d{4,5})\b|(?:localhost|127\.0\.0\.1):(\d{4,5})\b")
+_PORT = re.compile(
+    r"(?i)(?<![a-z])port\b[^\n]{0,40}?\b(\d{4,5})\b|(?:localhost|127\.0\.0\.1):(\d{4,5})\b"
+)
 _SERVES = re.compile(r"\buvicorn\.run\(|\bapp\.run\(|\.serve\(|\.listen\(|\bmcp\.run\(")
 
 

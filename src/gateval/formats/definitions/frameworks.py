@@ -78,7 +78,7 @@ def _adk_team(source: DefinitionSource) -> Iterator[str]:
 
 _LEADS_OUT = re.compile(
     r"\.\.[/\\]|\.parents\b|\.parent\.parent|dirname\([^\n]*dirname\(|\bcwd\(|getcwd\("
-    r"|listdir\(|walk\(|glob\(|import_module\(|__import__|sys\.path"
+    r"|listdir\(|iterdir\(|scandir\(|walk\(|glob\(|pardir\b|import_module\(|__import__|sys\.path"
 )
 """What may lead a file of Python anywhere."""
 
@@ -87,20 +87,27 @@ _PROJECT = ("pyproject.toml", "requirements.txt", "uv.lock", "poetry.lock", ".py
 
 def _adk_beside(source: DefinitionSource, above: str, team: Iterable[str]) -> list[str] | None:
     """Return what the files of an agent's folder name of the folder above, the project's files
-    among it; None where one of them may lead anywhere.
+    among it; None where one of them may lead anywhere, or a program of it cannot be read.
     """
     files, start = source.files, f"{above}/" if above else ""
     entries = files.entries(above)
-    by_name = {name: entry for entry in entries for name in (entry.removesuffix(".py"), entry)}
+    by_name: dict[str, set[str]] = {}
+    for entry in entries:  # a package and a module may have one name
+        for name in (entry.removesuffix(".py"), entry):
+            by_name.setdefault(name, set()).add(entry)
     seen = {source.folder.rpartition("/")[2]}
     found = [*files.above(above, *_PROJECT)]
     todo = [*team, *entries.get(source.folder[len(start) :], ())]
     for read, path in enumerate(todo):  # it grows
-        text = files.text(path) or "" if path.endswith((".py", ".yaml", ".yml")) else ""
-        if read > REFERENCES_LIMIT or (path.endswith(".py") and _LEADS_OUT.search(text)):
+        text = files.text(path)
+        unread = text is None and path.endswith((".py", ".yaml", ".yml"))
+        text = text or ""
+        leads_out = path.endswith(".py") and _LEADS_OUT.search(text)
+        if unread or leads_out or read > REFERENCES_LIMIT:
             return None
         words = {*_WORD.findall(text), *(one.strip(".-") for one in _NAME.findall(text))}
-        for entry in sorted({by_name[one] for one in words & by_name.keys()} - seen):
+        named = set().union(*(by_name[one] for one in words & by_name.keys()))
+        for entry in sorted(named - seen):
             seen.add(entry)
             found.append(f"{start}{entry}")
             todo += entries[entry]

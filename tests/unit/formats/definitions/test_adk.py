@@ -55,3 +55,23 @@ def test_it_gets_of_the_folder_above_what_its_files_name(
     repo.commit()
     got = closure(read(repo), "weather") - {"evals/weather.yaml"}
     assert got == before | {"weather/more.py", "requirements.txt"} | more
+
+
+def test_what_cannot_be_read_or_lists_a_folder_leads_anywhere_and_two_of_a_name_are_both_its_own(
+    tmp_path: Path,
+) -> None:
+    """A change that the closure lacks would run no Eval."""
+    repo = sample(tmp_path / "repo", "adk", "weather")
+    for path in ("rates.py", "rates/__init__.py", "other/x.py"):
+        repo.write(path, "X = 1\n")
+    repo.write("weather/config.json", '{"module": "rates"}')
+    repo.commit()
+    agent = closure(read(repo), "weather")
+    assert {"rates.py", "rates/__init__.py"} <= agent
+    assert "other/x.py" not in agent
+    for text in ("X = [*HERE.parent.iterdir()]\n", "# " + "x" * 2_000_000, b"X = '\xff\xfe'\n"):
+        (repo.path / "weather/more.py").write_bytes(
+            text if isinstance(text, bytes) else text.encode()
+        )
+        repo.commit()
+        assert "other/x.py" in closure(read(repo), "weather"), text[:20]
